@@ -1,6 +1,8 @@
-"""Does azure-ai-evaluation's `evaluate()` run our five evaluators, and come to our numbers? Offline, on recorded calls and on a target.
+"""Does azure-ai-evaluation's `evaluate()` give the same scores with callmark's LOB evaluators? Offline, on recorded calls and on a target.
 
-python benchmarks/azure.py --peer PYTHON    where PYTHON has azure-ai-evaluation and callmark
+python benchmarks/azure.py --peer PYTHON
+
+PYTHON is the interpreter of an environment with azure-ai-evaluation and callmark.
 """
 
 import argparse
@@ -22,23 +24,23 @@ ACTION = {"functionName": "ActionPlugin-add", "arguments": {"ticket_id": "TKT-*"
 DONE = {"functionName": "actionplugin-ADD", "arguments": {"ticket_id": "tkt-7", "owner": "žofia 張", "due": "2025-05-10"}}
 ASKED = {"functionName": "CommonPlugin-ask_clarification", "arguments": {"question": "Which one?"}}
 OPENAI = {"id": "1", "type": "function", "function": {"name": "TicketPlugin-create", "arguments": json.dumps(TICKET["arguments"])}}
-ROWS: dict[str, tuple[Any, Any]] = {  # what is expected, what was made
-    "right": ([TICKET, ACTION], [TICKET, ASKED, DONE]),
-    "another order, another shape": ([TICKET, ACTION], [DONE, OPENAI]),
-    "one missing": ([TICKET, ACTION], [TICKET]),
-    "one repeated": ([TICKET], [TICKET, TICKET]),
-    "two expected, one made": ([TICKET, TICKET], [TICKET]),
+ROWS: dict[str, tuple[Any, Any]] = {  # expected calls, actual calls
+    "correct": ([TICKET, ACTION], [TICKET, ASKED, DONE]),
+    "different order and shape": ([TICKET, ACTION], [DONE, OPENAI]),
+    "missing call": ([TICKET, ACTION], [TICKET]),
+    "repeated call": ([TICKET], [TICKET, TICKET]),
+    "two expected, one actual": ([TICKET, TICKET], [TICKET]),
     "wrong value": ([TICKET], [{**TICKET, "arguments": {**TICKET["arguments"], "priority": "Low"}}]),
-    "argument left out": ([TICKET], [{**TICKET, "arguments": {"title": "server down!"}}]),
-    "malformed": ([TICKET, ACTION], [{**TICKET, "arguments": '{"title": '}, DONE]),
-    "wrong function": ([TICKET], [DONE]),
-    "nothing made": ([TICKET], []),
-    "nothing expected, nothing made": ([], []),
+    "missing argument": ([TICKET], [{**TICKET, "arguments": {"title": "server down!"}}]),
+    "malformed call": ([TICKET, ACTION], [{**TICKET, "arguments": '{"title": '}, DONE]),
+    "wrong tool": ([TICKET], [DONE]),
+    "no call": ([TICKET], []),
+    "no call expected, no call": ([], []),
     "JSON text": (json.dumps([TICKET]), json.dumps([OPENAI])),
 }
-ERRORS: dict[str, Any] = {  # left out of the means
-    "no answer": {},
-    "an error": {"function_calls": [], "error_message": "TimeoutError: 30 s"},
+ERRORS: dict[str, Any] = {  # excluded from the means
+    "no prediction": {},
+    "error": {"function_calls": [], "error_message": "TimeoutError: 30 s"},
 }
 
 
@@ -48,7 +50,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "data.jsonl")
-        rows = [{"id": name, "expected_function_calls": expected, "function_calls": made} for name, (expected, made) in ROWS.items()]
+        rows = [{"id": name, "expected_function_calls": expected, "function_calls": actual} for name, (expected, actual) in ROWS.items()]
         rows += [{"id": name, "expected_function_calls": [TICKET], **outcome} for name, outcome in ERRORS.items()]
         data.write_text("".join(json.dumps({**row, "instructions": f"Say {row['id']}."}) + "\n" for row in rows), encoding="utf-8")
         run = subprocess.run([options.peer, str(PEER), str(data), folder], capture_output=True, text=True, check=False)
@@ -56,10 +58,10 @@ def main() -> int:
             print(run.stdout, run.stderr, sep="\n")
             return 1
         peer, recorded, target = (json.loads(Path(folder, f"{name}.json").read_bytes()) for name in ("peer", "recorded", "target"))
-    ours = [grade(_list(expected), _list(made), evaluators=["process"]).metrics for expected, made in ROWS.values()]
+    ours = [grade(_list(expected), _list(actual), evaluators=["process"]).metrics for expected, actual in ROWS.values()]
     tried = len(peer["connections"])
-    print(f"  azure-ai-evaluation {peer['version']}: {len(ROWS)} rows and {len(ERRORS)} errors, {tried} connections tried")
-    print(f"  {'':22}{'ours':>9}{'recorded':>12}{'target':>12}")
+    print(f"  azure-ai-evaluation {peer['version']}: {len(ROWS)} rows and {len(ERRORS)} errors, {tried} connection attempts")
+    print(f"  {'':22}{'callmark':>9}{'recorded':>12}{'target':>12}")
     missed = tried
     for name, theirs in SCORES.items():
         mean = sum(metrics[name] for metrics in ours) / len(ours)
@@ -69,7 +71,7 @@ def main() -> int:
         equal &= all(scores[: len(ours)] == [metrics[name] for metrics in ours] for scores in every)
         equal &= all(score is None or math.isnan(score) for scores in every for score in scores[len(ours) :])
         missed += not equal
-        print(f"  {theirs:22}{mean:9.6f}{found[0]:12.6f}{found[1]:12.6f}  {'equal, row by row' if equal else 'NOT EQUAL'}")
+        print(f"  {theirs:22}{mean:9.6f}{found[0]:12.6f}{found[1]:12.6f}  {'equal in every row' if equal else 'NOT EQUAL'}")
     return 1 if missed else 0
 
 

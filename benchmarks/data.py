@@ -1,10 +1,10 @@
-"""How fast are stats, filter and expand, against the floor: one buffered typed decode of the same bytes?
+"""Measure the speed of stats, filter and expand relative to a floor: one buffered, typed decode of the same bytes.
 
-Makes a file of repeated real-looking rows (500 MB by default), then times each of these several times in turn, in one process, and
-prints the best of each and its ratio to the floor. The floor reads the file with a large buffer and decodes every line into a typed
-row: messages with role, text and calls; tools left as they are. `lean` is the least that any decode can do: roles and calls only.
-The plain `json` way of counting turns and calls stands beside them. What `expand` makes is several times larger than what it reads,
-so it is timed with its output thrown away, to a file, and beside the writing of as many bytes without any work.
+Creates a file of repeated realistic rows (500 MB by default), times each job several times in turns, in one process, and prints the best
+time of each and its ratio to the floor. The floor reads the file with a large buffer and decodes every line into a typed row: messages with
+role, text and calls; tools stay undecoded. `lean` decodes the bare minimum: roles and calls. Counting turns and calls with the `json`
+module is timed for comparison. The output of `expand` is several times larger than its input, so it is timed with its output discarded,
+with its output written to a file, and next to writing as many bytes without any work.
 
     python benchmarks/data.py [--megabytes 500] [--repeat 5] [--source FILE] [--to DIR]
 """
@@ -67,7 +67,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=500)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--source", default=default_source())
-    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
+    parser.add_argument("--to", default=None, help="folder for the files; default: a temporary folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.to) as folder:
         path = Path(folder, "big.jsonl")
@@ -75,12 +75,12 @@ def main() -> int:
         print(f"{size / 1e6:,.0f} MB of {options.source}, best of {options.repeat}")
         limits = LIMITS if "retail" in options.source else {}
         if not limits:
-            print("(the limits are for the retail file, whose rows are 23 KB; these have others)")
+            print("(the limits apply only to the retail file, whose rows have 23 KB)")
         return report(measure(str(path), folder, options.repeat), size, limits)
 
 
 def default_source() -> str:
-    """The real retail file where it is at hand, else the dataset in the package."""
+    """Return the real retail file if it is available, else the dataset in the package."""
     real = Path(os.environ.get("CALLMARK_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"), "retail", "valid.jsonl")
     return os.path.relpath(real if real.exists() else Path(callmark.__file__).parent / "worlds" / "hotel" / "hotel.jsonl")
 
@@ -101,17 +101,17 @@ def measure(path: str, folder: str, repeat: int) -> dict[str, float]:
         "stats": lambda: callmark.stats(callmark.load(path)),
         "expand": lambda: expand(path, os.devnull),
         "expand to a file": lambda: expand(path, out),
-        "writing it alone": lambda: write_alone(out, written),
-        "filter": lambda: keep(path, out),
-        "plain json": lambda: plain(path),
+        "write only": lambda: write_only(out, written),
+        "filter": lambda: filter_rows(path, out),
+        "json module": lambda: count_with_json(path),
     }
     expand(path, out)
     written = Path(out).stat().st_size
-    print(f"expand makes {written / 1e6:,.0f} MB of it")
+    print(f"expand writes {written / 1e6:,.0f} MB")
     best = dict.fromkeys(jobs, float("inf"))
     for turn in range(repeat):
         for name, job in jobs.items():
-            if name == "plain json" and turn:
+            if name == "json module" and turn:
                 continue
             Path(out).unlink(missing_ok=True)
             began = time.perf_counter()
@@ -133,22 +133,22 @@ def expand(path: str, out: str) -> None:
             output.line(write(case))
 
 
-def write_alone(out: str, size: int) -> None:
-    """What the disk takes for as many bytes, whoever makes them."""
+def write_only(out: str, size: int) -> None:
+    """Write as many bytes without any work, to measure the disk."""
     block = b"x" * (1 << 20)
     with open(out, "wb", buffering=0) as file:
         file.writelines(block for _ in range(size >> 20))
 
 
-def keep(path: str, out: str) -> None:
-    wanted = [rules.require("find_* > get_*"), rules.calls_between(1, None)[0]]
+def filter_rows(path: str, out: str) -> None:
+    conditions = [rules.require("find_* > get_*"), rules.calls_between(1, None)[0]]
     with Output(out) as output:
-        for row, failed, _ in rules.apply_rules(callmark.load(path), wanted):
+        for row, failed, _ in rules.apply_rules(callmark.load(path), conditions):
             if not failed:
                 output.line(row.original.row.rstrip())
 
 
-def plain(path: str) -> tuple[int, int]:
+def count_with_json(path: str) -> tuple[int, int]:
     turns = calls = 0
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -166,11 +166,11 @@ def report(best: dict[str, float], size: int, limits: dict[str, float]) -> int:
     for name, seconds in best.items():
         ratio = seconds / best["floor"]
         limit = limits.get(name)
-        verdict = "" if limit is None else f"  at most {limit:g}: {'held' if ratio <= limit else 'NOT HELD'}"
+        verdict = "" if limit is None else f"  limit {limit:g}: {'ok' if ratio <= limit else 'FAILED'}"
         missed += limit is not None and ratio > limit
         speed = f"{seconds:7.2f} s  {size / seconds / 1e6:8,.0f} MB/s"
         print(f"  {name:18} {speed}  {ratio:5.2f} x floor  {seconds / best['lean']:5.2f} x lean{verdict}")
-    print(f"  stats is {best['plain json'] / best['stats']:.1f} times faster than the plain json way of counting turns and calls")
+    print(f"  stats is {best['json module'] / best['stats']:.1f} times faster than counting turns and calls with the json module")
     return 1 if missed else 0
 
 

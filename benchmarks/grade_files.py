@@ -1,10 +1,11 @@
-"""How fast is grading from file to grades, against the floor: one buffered typed decode of the same bytes, cases and predictions, into
-what grading needs (messages, tools left as they are, expected calls, where they were cut from; the calls that were made)?
+"""Measure the speed of grading from files relative to a floor: one buffered, typed decode of the same bytes.
 
-Makes a file of decision points, cut from real conversations and repeated under ids of their own (300 MB by default), and files of
-predictions of which none, one in ten and one in four is wrong in one way or another. Then runs `callmark grade` as people do, a process of
-its own: three evaluators, faults, everything written out. The time of grading half a megabyte, which is start-up, is taken off. With one
-process, then with two; the most memory that it had, on all of it and on a tenth.
+The floor decodes cases and predictions into what grading needs: messages, undecoded tools, expected calls with their source, actual calls.
+
+Creates a file of decision points, cut from real conversations and repeated with new ids (300 MB by default), and files of predictions with
+no, one in ten, and one in four predictions wrong. Then runs `callmark grade` as a separate process, with three evaluators, faults and all
+output files. Start-up time, measured by grading half a megabyte, is subtracted. Also measures two processes (`--jobs 2`), and the peak
+memory with all data and with a tenth of it.
 
     python benchmarks/grade_files.py [--megabytes 300] [--repeat 3] [--to DIR]
 """
@@ -27,7 +28,7 @@ from data import Row, WireCall, decode, default_source
 from memory import measure
 
 LIMIT = 3.0
-LIMITED = ("nothing wrong", "one in ten wrong")  # of a worse model, whose faults take their time, it is only told
+LIMITED = ("none wrong", "one in ten wrong")  # more faults take more time, so one in four is only reported
 
 
 class Expected(Struct):
@@ -51,27 +52,27 @@ class PredictionRow(Struct):
     tool_calls: list[WireCall]
 
 
-WRONG = {"none": 0.0, "tenth": 0.1, "quarter": 0.25}  # shares of predictions that are wrong
+WRONG = {"none": 0.0, "tenth": 0.1, "quarter": 0.25}  # share of wrong predictions
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=300)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
+    parser.add_argument("--to", default=None, help="folder for the files; default: a temporary folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.to) as name:
         folder = Path(name)
-        rows = make(folder, "big", options.megabytes * 1_000_000)
-        make(folder, "tenth", options.megabytes * 100_000)
-        make(folder, "small", 500_000)
+        rows = write_files(folder, "big", options.megabytes * 1_000_000)
+        write_files(folder, "tenth", options.megabytes * 100_000)
+        write_files(folder, "small", 500_000)
         size = (folder / "big.jsonl").stat().st_size
-        print(f"{size / 1e6:,.0f} MB, {rows:,} decision points of {default_source()}, best of {options.repeat}")
+        print(f"{size / 1e6:,.0f} MB, {rows:,} decision points from {default_source()}, best of {options.repeat}")
         return report(folder, options.repeat, size, rows)
 
 
-def make(folder: Path, name: str, size: int) -> int:
-    """A file of cases of that size, and one of predictions for each share of wrong ones. Gives the number of cases."""
+def write_files(folder: Path, name: str, size: int) -> int:
+    """Write a file of cases of that size, and a file of predictions for each share of wrong ones. Return the number of cases."""
     cases = list(callmark.expand(callmark.load(default_source())))
     records = [(write(case), case.id, json.loads(write(case))["expected_output"]["tool_calls"]) for case in cases]
     dice = random.Random(7)
@@ -85,8 +86,8 @@ def make(folder: Path, name: str, size: int) -> int:
                 text = text.replace(b'{"id":"' + case.encode(), b'{"id":"' + own.encode(), 1)
                 file.write(text.replace(b'"conversation":"', b'"conversation":"' + f"{turn}/".encode(), 1) + b"\n")
                 for share, out in predictions.items():
-                    made = spoiled(calls, dice) if dice.random() < WRONG[share] else calls
-                    out.write(json.dumps({"id": own, "tool_calls": made}) + "\n")
+                    actual = perturbed(calls, dice) if dice.random() < WRONG[share] else calls
+                    out.write(json.dumps({"id": own, "tool_calls": actual}) + "\n")
                 rows += 1
                 if file.tell() >= size:
                     break
@@ -94,8 +95,8 @@ def make(folder: Path, name: str, size: int) -> int:
     return rows
 
 
-def spoiled(calls: list[dict[str, Any]], dice: random.Random) -> list[dict[str, Any]]:
-    """The calls with another value, another tool, an argument less, or none at all."""
+def perturbed(calls: list[dict[str, Any]], dice: random.Random) -> list[dict[str, Any]]:
+    """Return the calls with a wrong value, a wrong tool or a missing argument, or no calls."""
     first = calls[0]["function"]
     arguments = json.loads(first["arguments"])
     match dice.randrange(4):
@@ -125,29 +126,29 @@ def report(folder: Path, repeat: int, size: int, rows: int) -> int:
         decode(str(folder / "big-quarter.jsonl"), PredictionRow)
         keep("floor", time.perf_counter() - began)
         keep("start-up", *graded(folder, "small", "none"))
-        keep("nothing wrong", *graded(folder, "big", "none"))
+        keep("none wrong", *graded(folder, "big", "none"))
         keep("one in ten wrong", *graded(folder, "big", "tenth"))
         keep("one in four wrong", *graded(folder, "big", "quarter"))
-        keep("the same, --jobs 2", *graded(folder, "big", "quarter", "--jobs", "2"))
-        keep("the same, of a tenth", *graded(folder, "tenth", "quarter"))
+        keep("same, --jobs 2", *graded(folder, "big", "quarter", "--jobs", "2"))
+        keep("same, a tenth of it", *graded(folder, "tenth", "quarter"))
     missed = 0
     for name, seconds in best.items():
         net = seconds if name in ("floor", "start-up") else seconds - best["start-up"]
         verdict = ""
         if name.endswith("wrong"):
-            verdict = f"  {net / rows * 1e6:4.0f} µs a case"
+            verdict = f"  {net / rows * 1e6:4.0f} µs per case"
         if name in LIMITED:
             missed += net / best["floor"] > LIMIT
-            verdict += f", at most {LIMIT:g}: {'held' if net / best['floor'] <= LIMIT else 'NOT HELD'}"
+            verdict += f", limit {LIMIT:g}: {'ok' if net / best['floor'] <= LIMIT else 'FAILED'}"
         most = f"  {memory[name]:4.0f} MB" if memory[name] else "         "
         print(f"  {name:22} {seconds:6.2f} s{most}  {net / best['floor']:5.2f} x floor{verdict}")
-    faster = best["one in four wrong"] / best["the same, --jobs 2"]
-    print(f"  --jobs 2 is {faster:.2f} times faster: {'held' if faster > 1 else 'NOT HELD'}")
+    faster = best["one in four wrong"] / best["same, --jobs 2"]
+    print(f"  --jobs 2 is {faster:.2f} times as fast: {'ok' if faster > 1 else 'FAILED'}")
     return 1 if missed or faster <= 1 else 0
 
 
 def graded(folder: Path, cases: str, predictions: str, *more: str) -> tuple[float, float]:
-    """The seconds and the most memory of one `callmark grade`."""
+    """Return the seconds and the peak memory of one `callmark grade`."""
     arguments = ["grade", str(folder / f"{cases}.jsonl"), "-p", str(folder / f"{cases}-{predictions}.jsonl"), "-o", str(folder / "runs")]
     most, seconds = measure([*arguments, *more])
     return seconds, most

@@ -1,8 +1,8 @@
-"""Does the exported grader agree with the evaluator `call`? Made-up items, graded by both, every score compared.
+"""Does the exported grader agree with the evaluator `call`? Grades random items with both and compares every score.
 
-The exported file runs in a bare interpreter (`python -I -S`), the evaluator in this one. Items are made from a seed: one call and several,
-repeats, every shape, every matcher but `$regex`, other spellings of a value and near misses, malformed calls, schemas with defaults and
-nulls, alternatives, tool lists that are none. Exit status 1 on any difference.
+The exported file runs in a bare interpreter (`python -I -S`), the evaluator in this one. Items are generated from a seed: one and several
+calls, repeated calls, every shape, every matcher but `$regex`, other spellings of a value and near misses, malformed calls, schemas with
+defaults and nulls, alternatives, invalid tool lists. Exits with status 1 on any difference.
 
     python benchmarks/grader_agreement.py [--items 20000] [--seed 1] [--python PYTHON]
 """
@@ -75,24 +75,24 @@ DEFINITIONS = {
 
 
 def items(count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """`{"sample", "item"}`, as they come out of JSON; the same for the same seed."""
+    """Yield `{"sample", "item"}` as decoded from JSON; the same for the same seed."""
     random = Random(seed)
     for _ in range(count):
         row = _row(random)
         yield json.loads(json.dumps(row))
 
 
-def suite_score(sample: dict[str, Any], item: dict[str, Any]) -> float:
-    """`call.score` of the evaluator; of several right answers, the best."""
+def evaluator_score(sample: dict[str, Any], item: dict[str, Any]) -> float:
+    """Return `call.score` of the evaluator; with alternatives, the best."""
     item = item.get("item", item)
     output = item["expected_output"]
     actual = read_calls(sample.get("output_tools"))
-    answers = [output.get("tool_calls"), *output.get("alternatives", ())]
-    return max(CallEvaluator.score(Attempt(read_expected_calls(calls), actual, tools=_tools(item.get("tools")))) for calls in answers)
+    accepted = [output.get("tool_calls"), *output.get("alternatives", ())]
+    return max(CallEvaluator.score(Attempt(read_expected_calls(calls), actual, tools=_tools(item.get("tools")))) for calls in accepted)
 
 
 def exported_scores(rows: Sequence[dict[str, Any]], *, python: str = sys.executable) -> list[float]:
-    """What the exported file says, in an interpreter that has nothing but the standard library."""
+    """Return the scores of the exported file, in an interpreter with only the standard library."""
     code = (
         "import json, runpy, sys\n"
         "grade = runpy.run_path(sys.argv[1])['grade']\n"
@@ -114,7 +114,7 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
     rows = list(items(options.items, options.seed))
-    evaluator = [suite_score(**row) for row in rows]
+    evaluator = [evaluator_score(**row) for row in rows]
     exported = exported_scores(rows, python=options.python)
     differing = [index for index, score in enumerate(evaluator) if score != exported[index]]
     for index in differing[:10]:
@@ -126,7 +126,7 @@ def main() -> int:
 
 
 def _tools(value: Any) -> tuple[Tool, ...]:
-    """The tools of a list; what cannot be read is no tool, since a grader in a service has nobody to tell."""
+    """Return the valid tools of a list; a grader in a service has nowhere to report invalid ones."""
     try:
         return read_tools(value)
     except BadInput:
@@ -236,7 +236,7 @@ def _shaped(random: Random, name: str, arguments: Any) -> dict[str, Any]:
 
 
 def _respelled(random: Random, value: Any) -> Any:
-    """The value in another spelling that is the same, most of the time."""
+    """Return the value in another spelling, usually an equivalent one."""
     chance = random.random()
     if chance < 0.5:
         return value
@@ -263,7 +263,7 @@ def _respelled(random: Random, value: Any) -> Any:
 
 
 def _wanted(random: Random, value: Any, depth: int = 0) -> Any:
-    """The value, or a matcher that it may match, at any depth."""
+    """Return the value, or a matcher that it may match, at any depth."""
     if random.random() < 0.55 or depth > 3:
         if isinstance(value, list):
             return [_wanted(random, member, depth + 1) for member in value]

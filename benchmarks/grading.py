@@ -1,10 +1,10 @@
-"""How fast is grading in memory: one call against one, 3 arguments, argument strings still JSON?
+"""Measure the speed of grading in memory: one expected call and one actual call with 3 arguments, given as JSON strings.
 
-Makes pairs of an expected and a made call from a seed, three in four of them right, and times over the same pairs: the evaluator `call`
-without tools and with them, the evaluator on calls that were read before, `callmark.grade` with all three evaluators, and the plain way,
-which is `json.loads` twice and compare. A peer is timed in its own environment when that environment's Python is given; what is timed of it
-is said below the table. Everything is timed in turn, several times over, and the best of each is printed. Tool lists are read
-beforehand, as a run over a dataset does. Exit status 1 when the limit is not held, or callmark is wrong about any pair.
+Generates pairs of calls from a seed, three in four of them correct, and times on the same pairs: the evaluator `call` without and with
+tools, the evaluator on parsed calls, `callmark.grade` with all three evaluators, and a baseline that calls `json.loads` twice and compares.
+A peer is timed in its own environment if its Python is given; a note below the table says what is timed. Everything is timed several times
+in turns, and the best time of each is printed. Tool lists are parsed beforehand, as in a run over a dataset. Exits with status 1 if
+callmark is slower than the limit or wrong about any pair.
 
     python benchmarks/grading.py [--pairs 5000] [--turns 3] [--passes 5] [--seed 1] [--bfcl PYTHON] [--agentevals PYTHON] [--adk PYTHON]
 """
@@ -30,8 +30,8 @@ from callmark.calls.toolsets import read_tools
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.call import CallEvaluator
 
-LEAST = 150_000  # scores a second of the evaluator `call`, on one core
-LIMITED, PLAIN = "call", "plain json"
+LEAST = 150_000  # scores per second of the evaluator `call`, on one core
+LIMITED, PLAIN = "call", "json baseline"
 PEERS = {"bfcl": "bfcl_checker.py", "agentevals": "agentevals_match.py", "adk": "adk_trajectory.py"}
 CITIES = ["Lisbon", "Oslo", "Kyoto", "Quito", "Accra", "Zürich", "Hobart", "São Paulo"]
 PEOPLE = ["Ada Byron", "Grace Murray", "Alan Mathison", "Edsger Wybe", "Barbara Jane", "José Núñez"]
@@ -57,7 +57,7 @@ Way = Callable[[], list[bool]]
 
 
 class Timed(Struct):
-    """The best of one way: scores a second, the same from argument strings where that is another figure, and calls called right."""
+    """The best result of one variant: scores per second, the same from argument strings if that differs, and calls graded as correct."""
 
     name: str
     per_second: float
@@ -72,12 +72,12 @@ def main() -> int:
     for name, default in {"pairs": 5000, "turns": 3, "passes": 20, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     for peer in PEERS:
-        parser.add_argument(f"--{peer}", default=None, metavar="PYTHON", help="the Python of an environment that has it")
+        parser.add_argument(f"--{peer}", default=None, metavar="PYTHON", help="the Python of an environment with this package")
     options = parser.parse_args()
     tools, pairs, truth = workload(options.pairs, options.seed)
     right = sum(truth)
     pythons = {peer: getattr(options, peer) for peer in PEERS}
-    print(f"{len(pairs):,} pairs of one call, 3 arguments each, {right:,} right; best of {options.turns} turns of {options.passes} passes")
+    print(f"{len(pairs):,} pairs of calls with 3 arguments, {right:,} correct; best of {options.turns} turns of {options.passes} passes")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "calls.json")
         path.write_text(json.dumps({"tools": tools, "pairs": pairs}), encoding="utf-8")
@@ -88,15 +88,15 @@ def main() -> int:
                 keep_best(ours, best_of(name, way, truth, options.passes))
             for peer, python in pythons.items():
                 if python:
-                    keep_best(peers, ask_peer(python, PEERS[peer], path, options.passes))
+                    keep_best(peers, run_peer(python, PEERS[peer], path, options.passes))
     return report(ours, peers, [peer for peer, python in pythons.items() if not python], right)
 
 
 def workload(count: int, seed: int) -> tuple[list[dict[str, Any]], Pairs, list[bool]]:
-    """The tools, `{"expected", "made"}` in OpenAI's form, and whether the made call is right; the same for the same seed.
+    """Return the tools, the pairs `{"expected", "made"}` in OpenAI's format, and whether each actual call is correct.
 
-    Exactly one in four is wrong: another tool, or another value of one argument. Half of the right ones name their arguments in another
-    order, without spaces, so that equal texts are not enough.
+    The result is the same for the same seed. Exactly one in four is wrong: a wrong tool, or a wrong value of one argument. Half of the
+    correct ones have their arguments in another order and without spaces, so that comparing strings is not enough.
     """
     random = Random(seed)
     tools = [{"type": "function", "function": {"name": name, "parameters": _schema(name)}} for name in PARAMETERS]
@@ -133,7 +133,7 @@ def _spoiled(random: Random, name: str, arguments: dict[str, Any]) -> tuple[str,
 
 
 def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
-    """Each says of every pair whether it is right."""
+    """Return the variants; each returns whether each pair is correct."""
     lists = [([pair["expected"]], [pair["made"]]) for pair in pairs]
     known = read_tools(tools)
     read = [(read_expected_calls(expected), read_calls(made)) for expected, made in lists]
@@ -153,7 +153,7 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
     def already_read() -> list[bool]:
         return [evaluator.evaluate(Attempt(expected, made)).values["score"] == 1 for expected, made in read]
 
-    def all_suites() -> list[bool]:
+    def all_evaluators() -> list[bool]:
         return [callmark.grade(expected, made, tools=known).metrics["call.score"] == 1 for expected, made in lists]
 
     def plain() -> list[bool]:
@@ -166,9 +166,9 @@ def ways(tools: list[dict[str, Any]], pairs: Pairs) -> dict[str, Way]:
 
     return {
         LIMITED: call,
-        "call, tools known": call_with_tools,
-        "call, calls read before": already_read,
-        "grade, three evaluators, tools known": all_suites,
+        "call, with tools": call_with_tools,
+        "call, calls parsed": already_read,
+        "grade, three evaluators, with tools": all_evaluators,
         PLAIN: plain,
     }
 
@@ -181,16 +181,16 @@ def best_of(name: str, way: Way, truth: list[bool], passes: int) -> Timed:
         verdicts = way()
         best = min(best, time.perf_counter() - began)
     if verdicts != truth:
-        sys.exit(f"{name}: {sum(map(ne, verdicts, truth)):,} of {len(truth):,} pairs were judged wrongly")
+        sys.exit(f"{name}: {sum(map(ne, verdicts, truth)):,} of {len(truth):,} pairs were graded incorrectly")
     return Timed(name, len(truth) / best, sum(verdicts))
 
 
-def ask_peer(python: str, script: str, path: Path, passes: int) -> Timed:
-    """What the peer's script prints in its own environment; a script that fails stops the benchmark with what it said."""
-    asked = [python, str(Path(__file__).parent / "peers" / script), str(path), "--passes", str(passes)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+def run_peer(python: str, script: str, path: Path, passes: int) -> Timed:
+    """Run a peer's script in its own environment and return its result; a failure stops the benchmark with the script's output."""
+    command = [python, str(Path(__file__).parent / "peers" / script), str(path), "--passes", str(passes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{script} did not run:\n{done.stderr}")
+        sys.exit(f"{script} failed:\n{done.stderr}")
     return Timed(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -202,24 +202,24 @@ def keep_best(best: dict[str, Timed], timed: Timed) -> None:
 
 
 def report(ours: dict[str, Timed], peers: dict[str, Timed], left_out: list[str], right: int) -> int:
-    """The table, what was timed, and the verdict. `callmark is` says how many times faster than that way the evaluator `call` is."""
+    """Print the table, what was timed, and the verdict. `speedup` is the speed of the evaluator `call` relative to a row."""
     speed = ours[LIMITED].per_second
-    print(f"  {'':34} {'a second':>10}  {'of call':>7}  {'callmark is':>11}  {'right':>6}")
+    print(f"  {'':36} {'per second':>10}  {'of call':>7}  {'speedup':>11}  {'correct':>7}")
     for row in [*ours.values(), *peers.values()]:
         figures = [("", row.per_second)]
         if row.from_strings:
             figures.append((" from strings", row.from_strings))
         for suffix, figure in figures:
             name = f"{row.name} {row.version}".strip() + suffix
-            called = f"{row.right:6,}" + ("" if row.right == right else f"  ({row.right - right:+,})")
-            print(f"  {name:34} {figure:10,.0f}  {figure / speed:6.2f}x  {speed / figure:10.2f}x  {called}")
+            correct = f"{row.right:7,}" + ("" if row.right == right else f"  ({row.right - right:+,})")
+            print(f"  {name:36} {figure:10,.0f}  {figure / speed:6.2f}x  {speed / figure:10.2f}x  {correct}")
     for row in peers.values():
         print(f"  {row.name}: {row.note}")
     if left_out:
-        print(f"  left out, no Python of an environment was given: {', '.join(left_out)}")
-    held = speed >= LEAST
-    print(f"  call: at least {LEAST:,} a second: {'held' if held else 'NOT HELD'} ({speed:,.0f})")
-    return 0 if held else 1
+        print(f"  skipped, because no Python was given: {', '.join(left_out)}")
+    fast_enough = speed >= LEAST
+    print(f"  call: at least {LEAST:,} per second: {'ok' if fast_enough else 'FAILED'} ({speed:,.0f})")
+    return 0 if fast_enough else 1
 
 
 if __name__ == "__main__":

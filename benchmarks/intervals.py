@@ -1,17 +1,16 @@
-"""Do 95 % intervals hold the truth in 93 to 97 of 100 runs, and are 4 to 6 of 100 equal pairs of runs told apart?
+"""Do 95% intervals cover the true value in 93% to 97% of runs, and is the false-positive rate of comparisons between 4% and 6%?
 
-Runs of 100 conversations with 2 to 9 decision points each, that go right at a rate between .5 and .95 and hang together with an
-intra-class correlation of 0 to .5; a wrong one is worth a half as often as nothing.
+Simulates runs of 100 conversations with 2 to 9 decision points each, a pass rate between .5 and .95, and an intra-class correlation between
+0 and .5. A wrong prediction scores .5 or 0, with equal probability.
 
-  rate        the interval of call.pass (Wilson on the effective size)
-  mean        the interval of call.score (bootstrap, corrected for bias and skew)
-  difference  the interval of call.score against a run that is worse by .05 in other conversations (bootstrap)
-  p < .05     how often two runs of the same model, asked twice, are told apart
+  rate        coverage of the interval of call.pass (Wilson on the effective sample size)
+  mean        coverage of the interval of call.score (bootstrap, corrected for bias and skew)
+  difference  coverage of the interval of the difference in call.score to a run that is worse by .05 (bootstrap)
+  p < .05     how often two runs of the same model differ significantly
 
 python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1]
 
-A share is refused when so many repetitions show that it is outside: when it is outside by more than their own 95 % error. All settings
-together have no such allowance.
+A share fails if it is out of bounds by more than its own 95% sampling error. The total over all settings has no such tolerance.
 """
 
 import argparse
@@ -32,21 +31,21 @@ from callmark.analysis.intervals import Clusters, Interval, bootstrap, wilson
 RATES, CORRELATIONS = (0.5, 0.8, 0.95), (0.0, 0.25, 0.5)
 CONVERSATIONS, FEWEST, MOST = 100, 2, 9
 DROP = 0.05
-COVERAGE, TOLD_APART = (0.93, 0.97), (0.04, 0.06)
-BOUNDS = {"rate": COVERAGE, "mean": COVERAGE, "difference": COVERAGE, "p < .05": TOLD_APART}
+COVERAGE, FALSE_POSITIVES = (0.93, 0.97), (0.04, 0.06)
+BOUNDS = {"rate": COVERAGE, "mean": COVERAGE, "difference": COVERAGE, "p < .05": FALSE_POSITIVES}
 
 Numbers = NDArray[numpy.float64]
 
 
 class Simulation:
-    """Runs of one setting, drawn one after the other."""
+    """Random runs of one setting."""
 
     def __init__(self, rate: float, correlation: float, seed: int) -> None:
         self.rate, self.correlation = rate, correlation
         self._random = numpy.random.default_rng([seed, round(1000 * rate), round(1000 * correlation)])
 
     def repetition(self) -> dict[str, bool]:
-        """What one more run, one that is worse, and the same model again give."""
+        """Simulate a run, a worse run and a second run of the same model, and return which statements hold."""
         sizes = self._random.integers(FEWEST, MOST + 1, CONVERSATIONS)
         chances = self._chances(self.rate)
         run, again = self._run(chances, sizes), self._run(chances, sizes)
@@ -62,7 +61,7 @@ class Simulation:
         }
 
     def _chances(self, rate: float) -> Numbers:
-        """How likely a point of each conversation goes right: beta-binomial, the textbook's model of such a correlation."""
+        """Return the pass probability of each conversation, from a beta-binomial model of the correlation."""
         if not self.correlation:
             return numpy.full(CONVERSATIONS, rate)
         strength = 1 / self.correlation - 1
@@ -74,7 +73,7 @@ class Simulation:
 
 
 def score(rate: float) -> float:
-    """The expected score at that rate."""
+    """Return the expected score at a pass rate."""
     return rate + (1 - rate) / 4
 
 
@@ -88,7 +87,7 @@ def holds(interval: Interval | None, truth: float) -> bool:
 
 
 def measured(setting: tuple[float, float, int, int]) -> Counter[str]:
-    """How often each of it was so."""
+    """Return how often each statement holds."""
     rate, correlation, repetitions, seed = setting
     simulation = Simulation(rate, correlation, seed)
     found: Counter[str] = Counter(dict.fromkeys(BOUNDS, 0))
@@ -111,20 +110,20 @@ def main() -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         for (rate, correlation, repetitions, _), found in zip(settings, pool.map(measured, settings), strict=True):
             total += found
-            told = [verdict(found[name] / repetitions, bounds, repetitions) for name, bounds in BOUNDS.items()]
-            missed += sum(text.endswith("!") for text in told)
-            print(f"  {rate:4}  {correlation:11}  " + "  ".join(f"{text:>12}" for text in told), flush=True)
+            verdicts = [verdict(found[name] / repetitions, bounds, repetitions) for name, bounds in BOUNDS.items()]
+            missed += sum(text.endswith("!") for text in verdicts)
+            print(f"  {rate:4}  {correlation:11}  " + "  ".join(f"{text:>12}" for text in verdicts), flush=True)
     number = options.repetitions * len(settings)
-    told = [verdict(total[name] / number, bounds, None) for name, bounds in BOUNDS.items()]
-    missed += sum(text.endswith("!") for text in told)
-    print(f"  {'all':17}  " + "  ".join(f"{text:>12}" for text in told))
+    verdicts = [verdict(total[name] / number, bounds, None) for name, bounds in BOUNDS.items()]
+    missed += sum(text.endswith("!") for text in verdicts)
+    print(f"  {'all':17}  " + "  ".join(f"{text:>12}" for text in verdicts))
     bounds = ", ".join(f"{name} {low:.0%}-{high:.0%}" for name, (low, high) in BOUNDS.items())
-    print(f"{bounds}: {f'NOT HELD {missed} times (!)' if missed else 'held'}   {time.perf_counter() - began:.0f} s")
+    print(f"{bounds}: {f'FAILED {missed} times (!)' if missed else 'ok'}   {time.perf_counter() - began:.0f} s")
     return 1 if missed else 0
 
 
 def verdict(share: float, bounds: tuple[float, float], repetitions: int | None) -> str:
-    """The share, marked when it is outside; with `repetitions`, by more than their error."""
+    """Return the share, marked with `!` if it is out of bounds; with `repetitions`, by more than its sampling error."""
     error = 1.96 * sqrt(share * (1 - share) / repetitions) if repetitions else 0.0
     return f"{share:.1%} " if bounds[0] - error <= share <= bounds[1] + error else f"{share:.1%}!"
 

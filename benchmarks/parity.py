@@ -1,8 +1,8 @@
-"""Do our numbers agree with those of the package that document 002 describes? The same rows and answers, evaluated by both.
+"""Do callmark's metrics agree with those of the deepfabric package? Evaluates the same rows and predictions with both.
 
-The package runs in an environment of its own, whose python is given. The samples are made from a seed, and keep clear of the differences
-that are known; each of those is shown by rows of its own, with both numbers, and has to be there as it is written down here. Exit status 1
-when anything else differs, or a known difference is gone.
+The package runs in its own environment, whose Python is given. The samples are generated from a seed and avoid the known differences. Each
+known difference is checked with rows of its own and must be exactly as documented here. Exits with status 1 if anything else differs, or if
+a known difference is not as documented.
 
     python benchmarks/parity.py --peer PYTHON [--samples 2000] [--seed 1]
 """
@@ -28,9 +28,9 @@ METRICS = ("tool_selection_accuracy", "parameter_accuracy", "execution_success_r
 OTHER_WEIGHTS = {"tool_selection": 0.5, "parameter_accuracy": 0.3, "execution_success": 0.2, "response_quality": 0.0}
 Numbers = tuple[float, ...]
 Calls = list[tuple[str, Any]]
-Row = dict[str, Any]  # {"sample": a conversation in the package's form, "message": what came back}
+Row = dict[str, Any]  # {"sample": a conversation in the package's format, "message": the prediction}
 
-Difference = tuple[str, list[Row], Numbers | None, Numbers]  # title, rows, its numbers (None: it crashes), ours
+Difference = tuple[str, list[Row], Numbers | None, Numbers]  # title, rows, the package's metrics (None: it crashes), callmark's
 
 # fmt: off
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
@@ -54,7 +54,7 @@ ANSWERS = (
 
 
 def rows(count: int, seed: int) -> list[tuple[str, Row]]:
-    """What was answered, in words, and the row; the same for the same seed."""
+    """Return the kind of prediction and the row of each sample; the same for the same seed."""
     random = Random(seed)
     return [(answer, _row(random, answer)) for answer in (random.choice(ANSWERS) for _ in range(count))]
 
@@ -66,7 +66,7 @@ def _row(random: Random, answer: str) -> Row:
         _require(random, wanted)
     gold = _fitting(random, wanted)
     if answer in ("wrong tool", "unlisted tool", "other case", "no tools, other values", "no tools, missing") and not gold:
-        _require(random, wanted)  # two empty lists of arguments are one of the known differences
+        _require(random, wanted)  # two empty lists of arguments are a known difference
         gold = _fitting(random, wanted)
     made = _answer(random, answer, tools, wanted, gold)
     listed = [] if answer.startswith("no tools") else tools
@@ -133,7 +133,7 @@ def _schema(random: Random) -> dict[str, Any]:
 
 
 def _require(random: Random, one: dict[str, Any]) -> None:
-    """See to it that the tool has a required parameter."""
+    """Give the tool a required parameter if it has none."""
     schema = one["function"]["parameters"]
     if not schema["required"]:
         schema["properties"].setdefault("must", {"type": random.choice(TYPES), "description": "…"})
@@ -160,7 +160,7 @@ def tool(name: str, properties: dict[str, Any], required: Sequence[str] = ()) ->
 
 
 def row(wanted: str | None, gold: dict[str, Any], made: Calls | str, *, tools: Sequence[dict[str, Any]] = ()) -> Row:
-    """A row in the package's form. `wanted` None: no call is right. `made` is a list of names and arguments, or the text of an error."""
+    """Return a row in the package's format. `wanted` None: no call is expected. `made` is a list of names and arguments, or an error."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Please do it."}]
     sample: dict[str, Any] = {"messages": messages, "tools": list(tools)}
     if wanted is None:
@@ -189,33 +189,33 @@ UNLISTED = tool("f", {}, ["id"])
 ALL, NONE = (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 0.0)
 NO_PARAMETERS, NO_SELECTION = (1.0, 0.0, 0.0, 0.40), (0.0, 1.0, 0.0, 0.35)
 
-NAMED: list[Difference] = [  # in docs/metrics.md, section 14
-    ("correct abstention fails", [row(None, {}, [], tools=[F])], NONE, ALL),
+NAMED: list[Difference] = [  # in docs/reference/metrics.md, section 14
+    ("a correct abstention fails", [row(None, {}, [], tools=[F])], NONE, ALL),
     (
-        "an unknown tool with matching values has right parameters",
+        "an unknown tool with matching values has correct parameters",
         [row("f", {"n": 1}, [("unknown", {"n": 1})], tools=[F])],
         NO_SELECTION,
         NONE,
     ),
-    ("only the outermost types: an array's items", [row("f", {"ids": [1]}, [("f", {"ids": ["1"]})], tools=[DEEP])], ALL, NO_PARAMETERS),
-    ("the integer 1.0 is refused", [row("f", {"n": 1}, [("f", {"n": 1.0})], tools=[F])], NO_PARAMETERS, ALL),
+    ("the types of array items are not checked", [row("f", {"ids": [1]}, [("f", {"ids": ["1"]})], tools=[DEEP])], ALL, NO_PARAMETERS),
+    ("1.0 is not accepted as an integer", [row("f", {"n": 1}, [("f", {"n": 1.0})], tools=[F])], NO_PARAMETERS, ALL),
     (
         "backend errors count as failures",
         [row("f", {"n": 1}, [("f", {"n": 1})], tools=[F]), row("f", {"n": 1}, "503 from the server", tools=[F])],
         (0.5, 0.5, 0.5, 0.5),
         ALL,
     ),
-    ("without a schema, case does not count", [row("f", {"note": "Paris"}, [("f", {"note": "PARIS"})])], ALL, NO_PARAMETERS),
+    ("without a schema, case is ignored", [row("f", {"note": "Paris"}, [("f", {"note": "PARIS"})])], ALL, NO_PARAMETERS),
 ]
 FOUND: list[Difference] = [  # by this comparison
-    ("no arguments expected, none made: whatever is required", [row("f", {}, [("g", {})], tools=[F, G])], NO_SELECTION, NONE),
-    ("broken JSON becomes no arguments", [row("f", {"n": 1}, [("f", '{"n": ')], tools=[F])], ALL, NO_PARAMETERS),
-    ("arguments that are an array crash", [row("f", {"n": 1}, [("f", "[1]")], tools=[F])], NONE, NO_PARAMETERS),
-    ("a list of types ends the whole evaluation", [row("f", {"n": 1}, [("f", {"n": 1})], tools=[NULLS])], None, ALL),
-    ("a type behind anyOf or $ref is taken for a string", [row("f", {"id": 1}, [("f", {"id": 1})], tools=[EITHER])], NO_PARAMETERS, ALL),
-    ("an unknown type word is taken for a string", [row("f", {"when": 5}, [("f", {"when": 5})], tools=[ODD])], NO_PARAMETERS, ALL),
+    ("no arguments expected or given: required ones are ignored", [row("f", {}, [("g", {})], tools=[F, G])], NO_SELECTION, NONE),
+    ("invalid JSON is read as no arguments", [row("f", {"n": 1}, [("f", '{"n": ')], tools=[F])], ALL, NO_PARAMETERS),
+    ("arguments that are an array are an error", [row("f", {"n": 1}, [("f", "[1]")], tools=[F])], NONE, NO_PARAMETERS),
+    ("a list of types crashes the whole evaluation", [row("f", {"n": 1}, [("f", {"n": 1})], tools=[NULLS])], None, ALL),
+    ("a type in anyOf or $ref is read as string", [row("f", {"id": 1}, [("f", {"id": 1})], tools=[EITHER])], NO_PARAMETERS, ALL),
+    ("an unknown type is read as string", [row("f", {"when": 5}, [("f", {"when": 5})], tools=[ODD])], NO_PARAMETERS, ALL),
     (
-        "required, but not among the properties: not asked for",
+        "required, but not in properties: not checked",
         [row("f", {"n": 1}, [("f", {"n": 1})], tools=[UNLISTED])],
         ALL,
         NO_PARAMETERS,
@@ -228,7 +228,7 @@ FOUND: list[Difference] = [  # by this comparison
 
 
 def ours(given: Sequence[Row], weights: dict[str, float] | None = None) -> EvaluationResult:
-    """Our numbers, from a file as the package reads it."""
+    """Return callmark's metrics, from a file as the package reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "samples.jsonl")
         path.write_text("".join(json.dumps(one["sample"]) + "\n" for one in given), encoding="utf-8")
@@ -237,22 +237,22 @@ def ours(given: Sequence[Row], weights: dict[str, float] | None = None) -> Evalu
 
 
 def theirs(groups: dict[str, Any], python: str) -> dict[str, Any]:
-    """The package's numbers for each group of rows."""
+    """Return the package's metrics for each group of rows."""
     script = Path(__file__).parent / "peers" / "deepfabric_metrics.py"
     with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder, "groups.json"), Path(folder, "numbers.json")
-        asked.write_text(json.dumps(groups), encoding="utf-8")
-        command = [os.path.abspath(python), str(script), str(asked), str(answered)]
+        request, result = Path(folder, "groups.json"), Path(folder, "numbers.json")
+        request.write_text(json.dumps(groups), encoding="utf-8")
+        command = [os.path.abspath(python), str(script), str(request), str(result)]
         done = subprocess.run(command, cwd=folder, env={**os.environ, "HOME": folder}, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"the package could not be run:\n{done.stderr[-3000:]}")
-        numbers: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
+            raise SystemExit(f"{script.name} failed:\n{done.stderr[-3000:]}")
+        numbers: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
     return numbers
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--peer", required=True, help="the python of an environment that has deepfabric")
+    parser.add_argument("--peer", required=True, help="the Python of an environment with deepfabric")
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -268,16 +268,16 @@ def main() -> int:
         differing += _compare(made, ours(given, weights), peer["groups"][name], weights)
     gone = sum(
         [
-            _show("named in docs/metrics.md, section 14", NAMED, peer["groups"]),
-            _show("further ones, found by this comparison", FOUND, peer["groups"]),
+            _show("named in docs/reference/metrics.md, section 14", NAMED, peer["groups"]),
+            _show("found by this comparison", FOUND, peer["groups"]),
         ]
     )
-    print(f"\n{differing} of {2 * len(given):,} samples differ, {gone} of {len(listed)} known differences are not as they are written down")
+    print(f"\n{differing} of {2 * len(given):,} samples differ, {gone} of {len(listed)} known differences are not as documented")
     return 1 if differing or gone else 0
 
 
 def _compare(made: Sequence[tuple[str, Row]], result: EvaluationResult, peer: dict[str, Any], weights: dict[str, float]) -> int:
-    """Print the totals of both, and where they differ; how many samples do, or 1 where only a total does."""
+    """Print the totals of both and the samples that differ. Return how many differ, or 1 if only a total does."""
     mine = [_sample_numbers(one, weights) for one in result.predictions]
     them = [tuple(sample[name] for name in METRICS) for sample in peer["samples"]]
     differing = [index for index, numbers in enumerate(mine) if not _near(numbers, them[index]) or peer["samples"][index]["error"]]
@@ -297,7 +297,7 @@ def _compare(made: Sequence[tuple[str, Row]], result: EvaluationResult, peer: di
 
 
 def _show(where: str, listed: Sequence[Difference], peer: dict[str, Any]) -> int:
-    """Print each known difference with both numbers; how many are not as they are written down."""
+    """Print each known difference with the metrics of both. Return how many are not as documented."""
     print(f"known differences, {where}: selection, parameters, execution, overall")
     print(f"  {'':<58}{'deepfabric':<24}callmark")
     gone = 0
@@ -309,7 +309,7 @@ def _show(where: str, listed: Sequence[Difference], peer: dict[str, Any]) -> int
             them is their_numbers is None or bool(them and their_numbers and _near(them, their_numbers))
         )
         gone += not as_written
-        print(f"  {title:<58}{_spelled(them) if them else crash[:22]:<24}{_spelled(mine)}{'' if as_written else '   NOT AS WRITTEN DOWN'}")
+        print(f"  {title:<58}{_spelled(them) if them else crash[:22]:<24}{_spelled(mine)}{'' if as_written else '   NOT AS DOCUMENTED'}")
     return gone
 
 

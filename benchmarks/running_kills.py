@@ -1,11 +1,10 @@
-"""Is anything lost when `callmark run` is killed? Kill it at random moments, resume it, and compare it with an undisturbed run.
+"""Is anything lost when `callmark run` is killed? Kills it at random moments, resumes it, and compares it with an undisturbed run.
 
-The command runs as a process of its own, against a server that is another. Each run is killed with SIGKILL at a moment drawn uniformly
-between its start and a little after the time that an undisturbed run takes, every fifth one once more after that; then `--resume` runs to
-its end. Sorted by case and trial, and without `usage.seconds`, the predictions must equal those of the undisturbed run; so must the grades
-in their order, and run.json. By the server's log, nothing that was in predictions.jsonl at the moment of a kill is requested again, and no
-more is lost than was in flight. As a kill almost never falls into a write, the last line is cut off by hand as well, after each of its
-bytes. Exit status 1 on any difference.
+The command and the server are separate processes. Each run is killed with SIGKILL at a random moment between its start and a little after
+the time of an undisturbed run, every fifth one twice; then it is resumed with `--resume`. Sorted by case and trial, and without
+`usage.seconds`, the predictions must equal those of the undisturbed run; so must the grades, in order, and run.json. According to the
+server's log, nothing in predictions.jsonl at the time of the kill is requested again, and nothing is lost but the requests in flight.
+Because a kill almost never hits a write, the last line is also truncated after each of its bytes. Exits with status 1 on any difference.
 
     python benchmarks/running_kills.py [--runs 50] [--cases 300] [--trials 2] [--concurrency 20] [--latency 0.03] [--seed 1]
 """
@@ -17,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is the tests'
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the server is in tests/
 
 from tests.runs.kills import (
     Kill,
@@ -31,8 +30,8 @@ from tests.runs.kills import (
     write_cases,
 )
 
-BEYOND = 1.05  # of the time that an undisturbed run takes
-TWICE = 5  # every so many runs are killed twice
+BEYOND = 1.05  # times the duration of an undisturbed run
+TWICE = 5  # every fifth run is killed twice
 TORN_CASES = 3
 
 
@@ -49,10 +48,10 @@ def main() -> int:
         more = ("--trials", str(options.trials), "--concurrency", str(options.concurrency))
         seconds = run_to_end(run_command(cases, model, folder, "undisturbed", *more), folder)
         print(
-            f"{options.cases:,} cases, {options.trials} trials, {options.concurrency} at a time, {options.latency * 1000:g} ms a response: "
+            f"{options.cases:,} cases, {options.trials} trials, concurrency {options.concurrency}, latency {options.latency * 1000:g} ms: "
             f"{seconds:.2f} s undisturbed; {options.runs} runs, killed between 0 and {seconds * BEYOND:.2f} s"
         )
-        print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'in flight':>9} {'last line':>9}  then")
+        print(f"  {'run':>4} {'killed after':>12}  {'recorded':>8} {'in flight':>9} {'last line':>9}  result")
         outcomes = []
         for number in range(1, options.runs + 1):
             moments = [KillTime(random.uniform(0, seconds * BEYOND)) for _ in range(1 if number % TWICE else 2)]
@@ -85,21 +84,21 @@ def show(number: int, outcome: Outcome) -> None:
 
 
 def report(outcomes: list[Outcome], requests: int, cuts: int, problems: list[str]) -> int:
-    """Print when the kills were, as seen from the files, and the verdict."""
+    """Print when the runs were killed, judging by their files, and the verdict."""
     kills = [kill for outcome in outcomes for kill in outcome.kills]
     moments = Counter(moment(kill, requests) for kill in kills)
     print(f"  {len(kills)} kills: " + ", ".join(f"{count} {name}" for name, count in moments.most_common()))
     sending = [kill for kill in kills if kill.in_flight]
     if sending:
         least, most = min(kill.in_flight for kill in sending), max(kill.in_flight for kill in sending)
-        print(f"  in flight when killed, and requested again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in all")
+        print(f"  in flight when killed, and requested again: {least:,} to {most:,}, {sum(kill.in_flight for kill in kills):,} in total")
     print(f"  last lines torn by a kill: {sum(kill.torn for kill in kills)}")
     repaired = f"{len(problems)} DIFFERENCES" if problems else "repaired each time"
-    print(f"  last line cut by hand after each of its bytes, {cuts} times: {repaired}")
+    print(f"  last line truncated after each of its bytes, {cuts} times: {repaired}")
     for problem in problems[:10]:
         print(f"    {problem}")
     wrong = sum(bool(outcome.problems) for outcome in outcomes)
-    print(f"  nothing lost, nothing recorded requested again, {len(outcomes)} runs: {f'NOT HELD in {wrong}' if wrong else 'held'}")
+    print(f"  nothing lost, nothing recorded requested again, {len(outcomes)} runs: {f'FAILED in {wrong}' if wrong else 'ok'}")
     return 1 if wrong or problems else 0
 
 
@@ -107,7 +106,7 @@ def moment(kill: Kill, requests: int) -> str:
     if kill.ended:
         return "after the end"
     if not kill.has_manifest:
-        return "before there was a run"
+        return "before the run folder existed"
     if not kill.recorded and not kill.in_flight:
         return "before the first request"
     if kill.recorded == requests:

@@ -1,10 +1,11 @@
-"""Grade one corpus with two versions of callmark: is every metric of every row equal?
+"""Grade one corpus with two versions of callmark and compare every metric of every row.
 
 python benchmarks/same_numbers.py --before REVISION [--data DIR]
 
 The corpus: the retail conversations with 2,000 perturbed predictions, the recorded airline conversations (both from the shared data), and
-two simulated chatbots of the help desk, three trials a scenario. Each version runs from its own checkout with the packages of this
-environment. Rows are matched by case and trial. Exit status 1 where a row is missing or a metric, an error or the number of faults differs.
+two simulated help desk chatbots, with three trials per scenario. Each version runs from its own checkout with the packages of this
+environment. Rows are matched by case and trial. Exits with status 1 if a row is missing, or if a metric, an error or the number of faults
+differs.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def grade_corpus(folder: Path, source: Path, data: Path) -> dict[Key, Row]:
 
 
 def environment(folder: Path, source: Path) -> Path:
-    """Return the interpreter of an environment with that source and the packages that are installed here."""
+    """Return the interpreter of an environment with that source and the packages of this environment."""
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     packages = next((folder / "lib").glob("python*/site-packages"))
@@ -80,7 +81,7 @@ def environment(folder: Path, source: Path) -> Path:
 
 
 def perturbed_predictions(cases: list[Row]) -> list[Row]:
-    """Return predictions with every kind of fault, the same for the same cases: trial 0 is what is expected."""
+    """Return predictions with every kind of fault, the same for the same cases. Trial 0 is correct."""
     found: list[Row] = []
     trial = 0
     while len(found) < PERTURBED:
@@ -95,7 +96,7 @@ def perturbed_predictions(cases: list[Row]) -> list[Row]:
 
 
 def perturb(calls: list[Row], tools: list[str], chance: Random) -> list[Row]:
-    """Return the calls with one change, which may be none that counts."""
+    """Return the calls with one change, which may not affect the score."""
     function = calls[0]["function"]
     arguments = json.loads(function["arguments"])
     name = chance.choice(sorted(arguments)) if arguments else ""
@@ -130,7 +131,7 @@ def perturb(calls: list[Row], tools: list[str], chance: Random) -> list[Row]:
 
 
 def report(before: dict[Key, Row], after: dict[Key, Row]) -> int:
-    """Print what was compared and what differs."""
+    """Print the number of compared rows and the differences."""
     differences = [f"{key}: only {'before' if key in before else 'after'}" for key in sorted(before.keys() ^ after.keys())]
     metrics = 0
     for key in sorted(before.keys() & after.keys()):

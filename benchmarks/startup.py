@@ -1,4 +1,4 @@
-"""What does starting cost? `import callmark` and `callmark --help` against a bare interpreter, best of many.
+"""Measure start-up: `import callmark` and `callmark --help` compared with a bare interpreter, best of many.
 
 python benchmarks/startup.py [--repeat 15]
 """
@@ -31,7 +31,7 @@ def main() -> int:
         added = milliseconds - best["bare interpreter"]
         limit = LIMITS.get(name)
         missed += limit is not None and added > limit
-        verdict = "" if limit is None else f"  adds {added:4.0f} ms, at most {limit}: {'held' if added <= limit else 'NOT HELD'}"
+        verdict = "" if limit is None else f"  adds {added:4.0f} ms, limit {limit}: {'ok' if added <= limit else 'FAILED'}"
         print(f"  {name:18} {milliseconds:5.0f} ms{verdict}")
     return 1 if missed else 0
 

@@ -1,9 +1,9 @@
-"""What does it cost to sum up a million grades? Time against just reading them, and memory against a tenth of them.
+"""Measure what it costs to summarize a million grades: time relative to reading them, and memory relative to a tenth of them.
 
-Time is the processor's, so that what else the machine does is no matter. Each way is a process of its own: reading (`read_grade` on every
-line), the summary that a gate takes, and the one with all details, every metric with its interval. The grades are made up: five decision
-points to a conversation, thirty tools, a fault in one of five, what each answer took. What grows with the number of grades is said: 16
-bytes a conversation, as an interval that respects conversations must know which of them came again. Exit status 1 when a limit is not held.
+Times are CPU times. Each job is a separate process: reading (`read_grade` on every line), the summary for a gate, and the summary with all
+details; both have an interval for every metric. The grades are synthetic: five decision points per conversation, thirty tools, a fault in
+one of five, and usage. Memory may grow by 16 bytes per conversation, because intervals over conversations need to know them. Exits with
+status 1 if a limit is exceeded.
 
     python benchmarks/summary.py [--grades 1000000] [--turns 2] [--to DIR]
 """
@@ -29,7 +29,7 @@ from callmark.runs.store import GRADES, RunFolder
 from callmark.types import Fault, FaultKind, Usage
 from memory import peak
 
-POINTS = 5  # of a conversation
+POINTS = 5  # decision points per conversation
 TOOLS = [
     f"{verb}_{noun}" for verb in ("find", "get", "create", "change", "cancel") for noun in ("order", "user", "room", "item", "bill", "trip")
 ]
@@ -41,21 +41,21 @@ METRICS = {
     "process.precision": (1.0, 1.0, 0.0), "process.recall": (1.0, 1.0, 0.0),
     "process.args_precision": (1.0, 0.5, 0.0), "process.args_recall": (1.0, 0.5, 0.0), "process.reliability": (1.0, 0.0, 0.0),
 }  # fmt: skip
-WAYS = ("reading", "for a gate", "in detail")
-MOST_TIMES = {"for a gate": 5.0, "in detail": 8.0}  # reading
-MOST_A_GRADE = 10  # bytes that memory may grow by with each
+JOBS = ("reading", "for a gate", "in detail")
+MOST_TIMES = {"for a gate": 5.0, "in detail": 8.0}  # relative to reading
+MOST_PER_GRADE = 10  # bytes by which memory may grow with each grade
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--grades", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=2)
-    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--to", default=None, help="folder for the files; default: a temporary folder")
+    parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.way:
-        print(timed(options.way, options.run))
+    if options.job:
+        print(timed(options.job, options.run))
         return 0
     missed = 0
     with tempfile.TemporaryDirectory(dir=options.to) as made:
@@ -63,23 +63,23 @@ def main() -> int:
         size = whole.joinpath(GRADES).stat().st_size
         print(f"{options.grades:,} grades of {options.grades // POINTS:,} conversations, {size / 1e6:,.0f} MB; best of {options.turns}")
         read = 0.0
-        for way in WAYS:
-            seconds, most = min(measure(way, whole) for _ in range(options.turns))
-            _, fewer = measure(way, tenth)
+        for job in JOBS:
+            seconds, most = min(measure(job, whole) for _ in range(options.turns))
+            _, fewer = measure(job, tenth)
             read = read or seconds
             growth = (most - fewer) * 1e6 / (options.grades * 0.9)
-            held = seconds <= MOST_TIMES.get(way, 1.0) * read and growth <= MOST_A_GRADE
-            missed += not held
+            passed = seconds <= MOST_TIMES.get(job, 1.0) * read and growth <= MOST_PER_GRADE
+            missed += not passed
             print(
-                f"  {way:10} {seconds:6.1f} s  {seconds / read:4.1f} × reading   {most:5.0f} MB at most, {fewer:4.0f} MB of a tenth: "
-                f"{growth:4.0f} bytes a grade   {'held' if held else 'NOT HELD'}"
+                f"  {job:10} {seconds:6.1f} s  {seconds / read:4.1f} × reading   peak {most:5.0f} MB, {fewer:4.0f} MB for a tenth: "
+                f"{growth:4.0f} bytes per grade   {'ok' if passed else 'FAILED'}"
             )
-    print(f"  limits: {', '.join(f'{way} {most:g} × reading' for way, most in MOST_TIMES.items())}, {MOST_A_GRADE} bytes a grade")
+    print(f"  limits: {', '.join(f'{job} {most:g} × reading' for job, most in MOST_TIMES.items())}, {MOST_PER_GRADE} bytes per grade")
     return 1 if missed else 0
 
 
 def write_run(folder: Path, count: int) -> Path:
-    """Write a run with so many grades."""
+    """Write a run with that many grades."""
     folder.mkdir()
     write_lines(str(folder / GRADES), map(write_grade, grades(count)))
     dataset = DatasetInfo("cases.jsonl", "../cases.jsonl", "generated")
@@ -123,27 +123,27 @@ def fault(outcome: int, random: Random) -> Fault:
     )
 
 
-def measure(way: str, run: Path) -> tuple[float, float]:
-    """The processor's seconds of one way, start-up taken off, and the most memory in MB."""
-    arguments = [sys.executable, __file__, "--way", way, "--run", str(run)]
+def measure(job: str, run: Path) -> tuple[float, float]:
+    """Return the CPU seconds of one job, without start-up, and its peak memory in MB."""
+    arguments = [sys.executable, __file__, "--job", job, "--run", str(run)]
     child = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
-    said = child.stdout.read()
+    output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        raise SystemExit(f"{way} ended with {child.returncode}")
-    return float(said), peak(usage)
+        raise SystemExit(f"{job} exited with status {child.returncode}")
+    return float(output), peak(usage)
 
 
-def timed(way: str, folder: str) -> float:
+def timed(job: str, folder: str) -> float:
     began = time.process_time()
-    if way == "reading":
+    if job == "reading":
         with Path(folder, GRADES).open("rb") as lines:
             for line in lines:
                 read_grade(line)
     else:
-        summary = Run(folder).summary(detailed=way == "in detail")
+        summary = Run(folder).summary(detailed=job == "in detail")
         assert all(found.low is not None for found in summary.metrics.values())
     return time.process_time() - began
 

@@ -1,11 +1,11 @@
-"""Does the page stay quick with 100,000 cases? Measured in a browser: the first screen, and every step after it.
+"""Is the viewer fast with 100,000 cases? Measures the first screen and every interaction in a browser.
 
-A dataset is made up and graded for real, twice: conversations of five calls each, thirty tools, a fault in one of four. Debian's chromium
-opens the run in a viewer that was just started (`callmark view`, a process of its own) and once more when everything has been read. The
-first screen is there when the head, the counts, the numbers with the headline's interval and a table of cases are; charts, which take
-every case, follow and are told beside it. A step is timed by `performance.now()` from the input until the frame that shows its outcome has
-been drawn, a few times each, the longest counts; so do tasks of the page that a PerformanceObserver tells of, those over 50 ms. The limits:
-first screen 2 s, each step and each task after loading 200 ms. Exit status 1 when one is not held.
+Two runs of a synthetic dataset are graded: conversations of five calls each, thirty tools, a fault in one of four. Debian's Chromium opens
+the run in a viewer that was just started (`callmark view`, a separate process), and again when all data is cached. The first screen is
+complete when the header, the counts, the metrics with the headline's interval, and a table of cases are shown; charts, which need every
+case, follow and are reported too. An interaction is timed with `performance.now()` from the input to the frame that shows its result,
+several times each; the longest time counts. So do long tasks (over 50 ms) reported by a PerformanceObserver. The limits are 2 s for the
+first screen, and 200 ms for each interaction and each task after loading. Exits with status 1 if a limit is exceeded.
 
     python benchmarks/viewer.py [--cases 100000] [--times 5] [--to DIR]
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser's settings are the tests'
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser settings are in tests/
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.viewer.conftest import FLAGS, viewer_process
@@ -28,14 +28,14 @@ from callmark.formats import write_lines
 from callmark.grading.settings import GradingSettings
 from callmark.runs.grade import grade_predictions
 
-POINTS = 5  # of a conversation
+POINTS = 5  # decision points per conversation
 TOOLS = [
     f"{verb}_{noun}" for verb in ("find", "get", "create", "change", "cancel") for noun in ("order", "user", "room", "item", "bill", "trip")
 ]
 FIRST_SCREEN = 2000  # milliseconds
 STEP = 200
 
-# When what is looked for was first on the screen: asked at every frame, from the very beginning.
+# Records when each part first appears on the screen, checked in every frame.
 ARRIVALS = """
 window.arrived = {};
 window.slow = [];
@@ -74,7 +74,7 @@ window.scroll = (by) => { document.querySelector(".row-scroll").scrollTop += by;
 window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 """
 
-# What is done in each step, and what brings the page back to where it was.
+# The actions of each interaction, and those that bring the page back to its previous state.
 STEPS = {
     "filter by a fault": ("""document.querySelector('#overview [data-key="fault=wrong_value"]').click()""",) * 2,
     "filter by a cell": ("""document.querySelector('.heat .mark').dispatchEvent(new MouseEvent("click", { bubbles: true }))""",) * 2,
@@ -108,13 +108,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--times", type=int, default=5)
-    parser.add_argument("--to", default=None, help="folder for the files (a temporary one if not given)")
+    parser.add_argument("--to", default=None, help="folder for the files; default: a temporary folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.to) as made, sync_playwright() as playwright:
         folder = Path(made)
-        runs = made_up(folder, options.cases)
+        runs = write_runs(folder, options.cases)
         size = sum(path.stat().st_size for path in runs.rglob("*.jsonl"))
-        print(f"{options.cases:,} cases in each of two runs, {size / 1e6:,.0f} MB of answers and grades; the longest of {options.times}")
+        print(f"{options.cases:,} cases in each of two runs, {size / 1e6:,.0f} MB of predictions and grades; longest of {options.times}")
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         with viewer_process(runs) as address:
             missed = first_screens(browser, address)
@@ -123,14 +123,14 @@ def main() -> int:
             page.context.close()
             page = opened(browser, f"{address}#run=tuned&base=base", "charts")
             page.locator(".forest").wait_for(timeout=120_000)
-            print("  two runs compared")
+            print("  comparison of two runs")
             missed += steps(page, options.times, BASELINE_STEPS)
         browser.close()
     return 1 if missed else 0
 
 
 def opened(browser: Browser, address: str, what: str) -> Page:
-    """The page once this has arrived."""
+    """Open the page and wait until a part of it is shown."""
     page = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce").new_page()
     page.add_init_script(ARRIVALS)
     page.goto(address)
@@ -139,9 +139,9 @@ def opened(browser: Browser, address: str, what: str) -> Page:
 
 
 def first_screens(browser: Browser, address: str) -> int:
-    """The run opened by the first who asks, and by one who comes later."""
+    """Measure the first screen of a viewer that was just started, and again with cached data. Return how many were too slow."""
     missed = 0
-    for who in ("asked first", "asked again"):
+    for state in ("cold", "cached"):
         page = opened(browser, f"{address}#run=base", "charts")
         page.wait_for_function("() => 'intervals' in arrived", timeout=120_000)
         at: dict[str, float] = page.evaluate("arrived")
@@ -149,8 +149,8 @@ def first_screens(browser: Browser, address: str) -> int:
         first = max(at[part] for part in ("rows", "numbers", "intervals"))
         missed += first > FIRST_SCREEN
         print(
-            f"  first screen, {who} {first:6.0f} ms, at most {FIRST_SCREEN:,}: {'held' if first <= FIRST_SCREEN else 'NOT HELD'}; "
-            f"rows after {at['rows']:,.0f} ms, numbers {at['numbers']:,.0f}, the first interval {at['intervals']:,.0f}, "
+            f"  first screen, {state:6} {first:6.0f} ms, limit {FIRST_SCREEN:,}: {'ok' if first <= FIRST_SCREEN else 'FAILED'}; "
+            f"rows after {at['rows']:,.0f} ms, numbers {at['numbers']:,.0f}, first interval {at['intervals']:,.0f}, "
             f"charts {at['charts']:,.0f}; longest task while loading {max(slow, default=0):.0f} ms"
         )
         page.context.close()
@@ -158,7 +158,7 @@ def first_screens(browser: Browser, address: str) -> int:
 
 
 def steps(page: Page, times: int, given: dict[str, tuple[str, ...]] = STEPS) -> int:
-    """Every step in its turn; how many took too long."""
+    """Measure every interaction. Return how many were too slow."""
     missed = 0
     page.wait_for_timeout(1500)
     for name, acts in given.items():
@@ -173,21 +173,22 @@ def steps(page: Page, times: int, given: dict[str, tuple[str, ...]] = STEPS) -> 
         missed += longest > STEP
         print(
             f"  {name:20} {sorted(taken)[len(taken) // 2]:5.0f} ms, longest {max(taken):5.0f} ms, longest task "
-            f"{max(slow, default=0):4.0f} ms, at most {STEP}: {'held' if longest <= STEP else 'NOT HELD'}"
+            f"{max(slow, default=0):4.0f} ms, limit {STEP}: {'ok' if longest <= STEP else 'FAILED'}"
         )
     return missed
 
 
-def made_up(folder: Path, cases: int) -> Path:
-    """A dataset of so many decision points and two runs of it, `base` and `tuned`."""
-    data = str(folder / "talks.jsonl")
-    talks = cases // POINTS
-    write_lines(data, (json.dumps(talk(number)).encode() + b"\n" for number in range(talks)))
+def write_runs(folder: Path, cases: int) -> Path:
+    """Write a dataset with that many decision points and two runs of it, `base` and `tuned`."""
+    data = str(folder / "conversations.jsonl")
+    conversations = cases // POINTS
+    write_lines(data, (json.dumps(conversation(number)).encode() + b"\n" for number in range(conversations)))
     for name, share in (("base", 0.25), ("tuned", 0.2)):
         began = time.perf_counter()
         random = Random(name)
         file = str(folder / f"{name}.jsonl")
-        write_lines(file, (json.dumps(answer(random, share, *divmod(at, POINTS))).encode() + b"\n" for at in range(talks * POINTS)))
+        rows = (prediction(random, share, *divmod(at, POINTS)) for at in range(conversations * POINTS))
+        write_lines(file, (json.dumps(row).encode() + b"\n" for row in rows))
         grade_predictions(data, [file], GradingSettings(), out=str(folder / "runs"), name=name)
         print(f"  {name}: graded in {time.perf_counter() - began:.1f} s")
     return folder / "runs"
@@ -201,13 +202,13 @@ def called(number: int, point: int) -> dict[str, Any]:
 
 
 def offered(number: int) -> list[str]:
-    """The tools of a conversation: those that are called, and one more."""
+    """Return the tools of a conversation: those that are called, and one more."""
     return sorted({*(called(number, point)["name"] for point in range(POINTS)), TOOLS[number % len(TOOLS)]})
 
 
-def talk(number: int) -> dict[str, Any]:
+def conversation(number: int) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [
-        {"role": "user", "content": f"Please see to #W{number:06}, not to #W{number + 1:06}, and tell me how it went."}
+        {"role": "user", "content": f"Please take care of #W{number:06}, not #W{number + 1:06}, and tell me how it went."}
     ]
     for point in range(POINTS):
         call = called(number, point)
@@ -224,8 +225,8 @@ def talk(number: int) -> dict[str, Any]:
     return {"id": f"t{number}", "messages": messages, "tools": tools}
 
 
-def answer(random: Random, share: float, number: int, point: int) -> dict[str, Any]:
-    """What came back: wrong in this share of the cases, each time in one of four ways."""
+def prediction(random: Random, share: float, number: int, point: int) -> dict[str, Any]:
+    """Return a prediction; this share of them is wrong, in one of four ways."""
     call = called(number, point)
     chance = random.random()
     if chance < share:

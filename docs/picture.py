@@ -1,6 +1,6 @@
-"""Create the README's pictures: docs/callmark.png, the report of `callmark demo` as a browser shows it, and two charts of its dataset.
+"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`) and two charts of its dataset.
 
-Needs Debian's chromium.
+Needs chromium in /usr/bin (Debian: `apt-get install chromium`).
 """
 
 import contextlib
@@ -19,16 +19,16 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as made, contextlib.redirect_stdout(io.StringIO()):
-        if status := run(["demo", "-o", made]):
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        if status := run(["demo", "-o", folder]):
             return status
-        data = [str(Path(made, "data", name)) for name in ("train.jsonl", "valid.jsonl")]
-        if status := run(["stats", *data, "--charts", f"{made}/charts"]):
+        data = [str(Path(folder, "data", name)) for name in ("train.jsonl", "valid.jsonl")]
+        if status := run(["stats", *data, "--charts", f"{folder}/charts"]):
             return status
         for chart in CHARTS:
-            Path(__file__).with_name(f"{chart}.svg").write_bytes(Path(made, "charts", f"{chart}.svg").read_bytes())
-        hasty = next(Path(made, "runs").glob("scripted-hasty-*")).name
-        take(f"{Path(made, 'report.html').as_uri()}#run={hasty}", Path(__file__).with_name("callmark.png"))
+            Path(__file__).with_name(f"{chart}.svg").write_bytes(Path(folder, "charts", f"{chart}.svg").read_bytes())
+        hasty = next(Path(folder, "runs").glob("scripted-hasty-*")).name
+        take(f"{Path(folder, 'report.html').as_uri()}#run={hasty}", Path(__file__).with_name("callmark.png"))
     return 0
 
 

@@ -61,7 +61,7 @@ def test_filter_returns_kept_rows_or_writes_them() -> None:
     assert (written.kept, written.counts.kept) == ([], 2)
     assert [json.loads(line) for line in Path("good.jsonl").read_text().splitlines()] == ROWS
     assert json.loads(Path("rest.jsonl").read_text())["reason"] == ["min-calls 1"]
-    with pytest.raises(BadInput, match="no rule was given"):
+    with pytest.raises(BadInput, match="no filter rule given"):
         callmark.filter(rows)
 
 
@@ -94,12 +94,12 @@ def test_lint_finds_leaks_between_train_and_valid() -> None:
     assert callmark.lint([write_rows(Path("a.jsonl"), ROWS[0])], valid=[write_rows(Path("b.jsonl"), ROWS[1])]).rows == 2
 
 
-def test_one_item_is_graded_to_a_grade() -> None:
+def test_grading_one_item_returns_a_grade() -> None:
     grade = callmark.grade([call("f", {"a": 1})], [call("f", {"a": 2})])
     assert grade.metrics["call.score"] == 0.5
 
 
-def test_predictions_are_graded_to_a_run() -> None:
+def test_grading_predictions_returns_a_run() -> None:
     predictions = [{"id": name, "tool_calls": [call("get_weather", {"city": "Bonn"})]} for name in ("Bonn", "Rome", "Oslo")]
     files = write_rows(Path("eval.jsonl"), *POINTS), write_rows(Path("base.jsonl"), *predictions)
     of_files = callmark.grade(files[0], predictions=files[1], name="files")
@@ -164,12 +164,12 @@ def test_run_waits_inside_a_running_event_loop() -> None:
     assert asyncio.run(notebook_cell())[0].summary().scored == 3
 
 
-def test_settings_replace_those_of_every_model() -> None:
+def test_settings_override_those_of_every_model() -> None:
     Path("agent.py").write_text("def answer(messages, tools):\n    return []\n")
     (run,) = callmark.run(POINTS, "python:agent:answer", settings={"timeout": 7}, cache=False)
     assert run.info.model_run is not None
     assert run.info.model_run.model.timeout == 7
-    with pytest.raises(BadInput, match="there is no setting called 'temprature'. Did you mean temperature?"):
+    with pytest.raises(BadInput, match="unknown model setting 'temprature'. Did you mean temperature?"):
         callmark.run(POINTS, "python:agent:answer", settings={"temprature": 7})
 
 

@@ -60,7 +60,7 @@ def test_all_grading_settings_are_read(tmp_path: Path) -> None:
     assert settings.ignore == ("Common-*",)
 
 
-def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_file_the_defaults_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert read_grading_settings() == GradingSettings()
     (tmp_path / "callmark.toml").write_text("[evaluators.call]\nthreshold = 0.5")
@@ -70,31 +70,37 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("treshold = 1", "there is no key called 'treshold'"),
-        ("threshold = 0.5", "there is no key called 'threshold'"),
-        ("[evaluator]\nuse = []", "there is no key called 'evaluator'. Did you mean evaluators?"),
-        ("[evaluators]\nuses = ['call']", "evaluators: there is no key called 'uses'. Did you mean use?"),
-        ("[evaluators]\nuse = 'call'", "evaluators.use is text, a list was expected"),
-        ("[evaluators]\nuse = [1]", "evaluators.use has 1, the name of an evaluator was expected"),
-        ("evaluators = ['call']", "evaluators is ['call'], a table was expected"),
-        ("[evaluators.cal]\nthreshold = 1", "there is no evaluator called 'cal'. Did you mean call?"),
-        ("[evaluators.call]\ntreshold = 1", "the evaluator 'call' has no option called 'treshold'. Did you mean threshold?"),
-        ("[evaluators.call]\nthreshold = 2", "evaluators.call: threshold is 2, a number from 0 to 1 was expected"),
-        ("[evaluators.call]\nthreshold = nan", "a number from 0 to 1 was expected"),
-        ("[evaluators.call]\nthreshold = 'high'", "threshold is 'high', a number was expected"),
-        ("[evaluators.effort]\nignore = 'f'", "evaluators.effort: ignore is text, a list was expected"),
-        ("[evaluators.process]\nignore = [1]", "evaluators.process: ignore has 1, text was expected"),
-        ("[evaluators.process]\naveraging = 'mean'", "averaging is 'mean', micro or macro was expected"),
-        ("[evaluators.schema.weights]\ntool_selection = 'all'", "the weight of tool_selection is 'all', a number was expected"),
-        ("[evaluators.schema.weights]\ntool_selektion = 1", "no metric called 'tool_selektion' to weigh. Did you mean tool_selection?"),
-        ("[evaluators.schema.weights]\ntool_selection = 0.5", "the weights add up to 0.5, 1 was expected"),
-        ("[evaluators.schema.weights]\nresponse_quality = 1", "there is no function that measures it"),
-        ("[evaluators.policy]\nrules = 'gone.yaml'", "gone.yaml cannot be read: No such file"),
-        ("[evaluators.policy]\nrules = 1", "a policy has `rules:`, a list of rules"),
-        ("[evaluators.policy]\n", "the evaluator policy has no rules to go by"),
-        ("[match]\n'*.a' = {'$glob' = 1}", "'*.a': $glob wants a text"),
-        ("match = 1", "match is 1, a table was expected"),
-        ("[match\n", "is not TOML"),
+        ("treshold = 1", "unknown key 'treshold'"),
+        ("threshold = 0.5", "unknown key 'threshold'"),
+        ("[evaluator]\nuse = []", "unknown key 'evaluator'. Did you mean evaluators?"),
+        ("[evaluators]\nuses = ['call']", "[evaluators] unknown key 'uses'. Did you mean use?"),
+        ("[evaluators]\nuse = 'call'", "[evaluators] use: expected a list of names, got 'call'"),
+        ("[evaluators]\nuse = [1]", "[evaluators] use: expected the name of an evaluator, got 1"),
+        ("evaluators = ['call']", "evaluators: expected a table, got ['call']"),
+        ("[evaluators.cal]\nthreshold = 1", "unknown evaluator 'cal'. Did you mean call?"),
+        ("[evaluators.call]\ntreshold = 1", "[evaluators.call] unknown option 'treshold'. Did you mean threshold?"),
+        ("[evaluators.call]\nthreshold = 2", "[evaluators.call] threshold: expected a number from 0 to 1, got 2"),
+        ("[evaluators.call]\nthreshold = nan", "[evaluators.call] threshold: expected a number from 0 to 1, got nan"),
+        ("[evaluators.call]\nthreshold = 'high'", "threshold: expected a number, got 'high'"),
+        ("[evaluators.effort]\nignore = 'f'", "[evaluators.effort] ignore: expected a list of strings, got 'f'"),
+        ("[evaluators.process]\nignore = [1]", "[evaluators.process] ignore: expected a list of strings, got a list with 1"),
+        ("[evaluators.process]\naveraging = 'mean'", "averaging: expected micro or macro, got 'mean'"),
+        (
+            "[evaluators.schema.weights]\ntool_selection = 'all'",
+            "[evaluators.schema] weights: tool_selection: expected a number, got 'all'",
+        ),
+        (
+            "[evaluators.schema.weights]\ntool_selektion = 1",
+            "[evaluators.schema] weights: unknown metric 'tool_selektion'. Did you mean tool_selection?",
+        ),
+        ("[evaluators.schema.weights]\ntool_selection = 0.5", "weights: expected a sum of 1, got 0.5"),
+        ("[evaluators.schema.weights]\nresponse_quality = 1", "response_quality has a weight, but no function measures it"),
+        ("[evaluators.policy]\nrules = 'gone.yaml'", "gone.yaml: no such file"),
+        ("[evaluators.policy]\nrules = 1", "[evaluators.policy] expected an object with the key rules, got 1"),
+        ("[evaluators.policy]\n", "[evaluators.policy] rules is missing"),
+        ("[match]\n'*.a' = {'$glob' = 1}", "[match] *.a: $glob: expected a string, got 1"),
+        ("match = 1", "match: expected a table, got 1"),
+        ("[match\n", "not valid TOML"),
     ],
 )
 def test_unusable_settings_are_refused_with_the_file(tmp_path: Path, text: str, sentence: str) -> None:
@@ -102,14 +108,14 @@ def test_unusable_settings_are_refused_with_the_file(tmp_path: Path, text: str, 
     with pytest.raises(BadInput) as error:
         read_grading_settings(str(tmp_path / "callmark.toml"))
     assert "callmark.toml" in str(error.value)
-    assert sentence in str(error.value).replace("*.a: $", "'*.a': $")
+    assert sentence in str(error.value)
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot be read: No such file"):
+    with pytest.raises(BadInput, match="no such file"):
         read_grading_settings(str(tmp_path / "other.toml"))
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match="is not UTF-8"):
+    with pytest.raises(BadInput, match="not valid UTF-8"):
         read_grading_settings(str(tmp_path / "x.toml"))
 
 
@@ -147,18 +153,21 @@ def test_models_have_names_and_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("models = 1", "models is 1, tables were expected"),
-        ("[models]\nbase = 'openai:x'", "models.base is 'openai:x', a table was expected"),
-        ("[models.base]\ntemperature = 0", "models.base has no model"),
-        ("[models.base]\nmodel = 'x:y'\napi_key = 'sk-123'", "models.base.api_key: a key does not belong in a file"),
-        ("[models.base]\nmodel = 'x:y'\ntemprature = 0", "models.base: there is no key called 'temprature'. Did you mean temperature?"),
-        ("[models.base]\nmodel = 'x:y'\ntemperature = 'hot'", "models.base: temperature is text, a number was expected"),
-        ("[models.base]\nmodel = 'x:y'\nconcurrency = 0", "models.base: concurrency is 0, at least 1 was expected"),
-        ("[models.base]\nmodel = 'x:y'\nrpm = 0", "models.base: rpm is 0, more than 0 was expected"),
-        ("[models.base]\nmodel = 'x:y'\ntimeout = -1", "models.base: timeout is -1, more than 0 was expected"),
-        ("[models.base]\nmodel = 'x:y'\nprice = 3", "models.base: price is a number, an object was expected"),
-        ("[models.base]\nmodel = 'x:y'\nprice = { input = -1, output = 1 }", "models.base: a price is below 0"),
-        ("[model.base]\nmodel = 'x:y'", "there is no key called 'model'. Did you mean models?"),
+        ("models = 1", "models: expected a table for each model, got 1"),
+        ("[models]\nbase = 'openai:x'", "[models] base: expected a table, got 'openai:x'"),
+        ("[models.base]\ntemperature = 0", "[models.base] model is missing"),
+        ("[models.base]\nmodel = 'x:y'\napi_key = 'sk-123'", "[models.base] api_key: API keys do not belong in this file"),
+        ("[models.base]\nmodel = 'x:y'\ntemprature = 0", "[models.base] unknown key 'temprature'. Did you mean temperature?"),
+        ("[models.base]\nmodel = 'x:y'\ntemperature = 'hot'", "[models.base] temperature: expected a number, got a string"),
+        ("[models.base]\nmodel = 'x:y'\nconcurrency = 0", "[models.base] concurrency: expected a number of at least 1, got 0"),
+        ("[models.base]\nmodel = 'x:y'\nrpm = 0", "[models.base] rpm: expected a number above 0, got 0"),
+        ("[models.base]\nmodel = 'x:y'\ntimeout = -1", "[models.base] timeout: expected a number above 0, got -1"),
+        ("[models.base]\nmodel = 'x:y'\nprice = 3", "[models.base] price: expected an object, got a number"),
+        (
+            "[models.base]\nmodel = 'x:y'\nprice = { input = -1, output = 1 }",
+            "[models.base] price: expected a number of at least 0, got -1",
+        ),
+        ("[model.base]\nmodel = 'x:y'", "unknown key 'model'. Did you mean models?"),
     ],
 )
 def test_unusable_model_settings_are_refused_by_name(tmp_path: Path, text: str, sentence: str) -> None:

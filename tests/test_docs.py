@@ -1,127 +1,197 @@
-"""Run the examples of the documentation, and check the README and the links."""
+"""Run every example of the documentation, page by page, and check every link.
 
+Each page runs in an empty folder of its own, block by block:
+
+- `console`: each line after `$ ` is a command, and the lines below it are its output, checked in order; `…` stands for any text.
+  A comment `# exit status N` names an exit status other than 0. A backslash at the end continues a command on the next line.
+- A block with `title="NAME"`, or whose first line is `# NAME.EXTENSION`, is a file: it is written, not run.
+- `python`: a program, or a doctest if it begins with `>>>`. A `text` block that follows a program is what the program prints.
+- `bash`: a script to paste as a whole, one command per line. A `text` block that follows it is a part of what it prints.
+- `text`, `sh` and every other language: not run.
+"""
+
+import doctest
+import importlib
 import os
 import re
 import shlex
+import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from callmark.data.lint import CODES
-from tests.conftest import Cli
+from tests.conftest import Cli, Result
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/datasets.md", "docs/grading.md", "docs/models.md", "docs/comparing.md", "docs/simulation.md")
-README, DATASETS, GRADING, MODELS, COMPARING, SIMULATION = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("README*.md"))]
+LINKED = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+OWN_TESTS = {"docs/reference/metrics.md"}  # pages whose examples are run by a test of their own
+GENERATED = {"docs/reference/cli.md", "docs/reference/api.md"}  # anchors that exist only in the built site: its build checks them
+BLOCK = re.compile(r"^( *)```(\w+)([^\n`]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+TITLE = re.compile(r'title="([^"]+)"')
 FILE = re.compile(r"# (\S+\.\w+)\n")
-STATUS = re.compile(r"# exit status (\d)$")
+STATUS = re.compile(r"# exit status (\d+)$")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d")
+SHELL = re.compile(r"[|<>;&`]|\$\(")
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """Return the language and the text of every code block, in order."""
-    return [(found[1], found[2]) for found in BLOCK.finditer(page)]
+class Block(NamedTuple):
+    """One fenced block: its language, the file that it is (or `""`), and its text without the indentation of the fence."""
+
+    language: str
+    file: str
+    text: str
 
 
-def commands(page: str) -> list[tuple[str, str]]:
-    """Return every command line of a page with the output that is quoted for it."""
-    consoles = (text for language, text in blocks(page) if language == "console")
-    typed = (one.partition("\n") for text in consoles for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])
-    return [(line, quoted) for line, _, quoted in typed]
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-def check(cli: Cli, command: str, quoted: str) -> None:
-    """Check the exit status that a comment names, and that the quoted output is printed in order; `…` stands for any text."""
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: str) -> list[Block]:
+    """Return every fenced block of a page in order."""
+    found = []
+    for fence in BLOCK.finditer(page):
+        text = textwrap.dedent(fence[4])
+        file = TITLE.search(fence[3]) or FILE.match(text)
+        found.append(Block(fence[2], file[1] if file else "", text))
+    return found
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield every command of a console block with the output that is quoted for it."""
+    for typed in re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+        command, _, quoted = typed.partition("\n")
+        yield command, quoted
+
+
+def run_command(cli: Cli, command: str) -> Result:
+    """Run a `callmark` command in this process, and anything else in a shell."""
+    if command.startswith("callmark ") and not SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)):
+        forget_modules()
+        return cli(*shlex.split(command, comments=True)[1:])
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, encoding="utf-8", check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def run_checked(cli: Cli, command: str) -> str:
+    """Run a command, check its exit status, and return what it prints."""
     status = STATUS.search(command)
-    result = cli(*shlex.split(command, comments=True)[1:])
-    assert result.status == (int(status[1]) if status else 0), f"{command}\n{result.err}"
-    rest = _plain(result.out)
-    for piece in filter(None, map(str.strip, re.split("[…\n]", _plain(quoted)))):
+    result = run_command(cli, command)
+    assert result.status == (int(status[1]) if status else 0), f"$ {command}\nexit status {result.status}\n{result.out}{result.err}"
+    return result.out + result.err
+
+
+def forget_modules() -> None:
+    """Forget the modules that pages define: for a reader, each command is a new process, and several pages have a `my_agent.py`."""
+    pages = f"{Path.cwd().parent}{os.sep}"  # each page has a folder in it
+    for module in [module for module, loaded in sys.modules.items() if (getattr(loaded, "__file__", None) or "").startswith(pages)]:
+        del sys.modules[module]
+    importlib.invalidate_caches()
+
+
+def check_command(cli: Cli, command: str, quoted: str) -> None:
+    check_output(f"$ {command}", quoted, run_checked(cli, command))
+
+
+def check_output(source: str, quoted: str, printed: str) -> None:
+    """Check that every line and every piece between two `…` is printed, in order. The time of day may differ."""
+    rest = TIME.sub("(time)", printed)
+    for piece in filter(None, map(str.strip, re.split("[…\n]", TIME.sub("(time)", quoted)))):
         _, found, rest = rest.partition(piece)
-        assert found, f"{command} does not print {piece!r}:\n{result.out}"
+        assert found, f"{source}\ndoes not print {piece!r}:\n{printed}"
 
 
-def _plain(text: str) -> str:
-    return TIME.sub("(time)", text)
+def run_doctest(text: str, names: dict[str, object]) -> None:
+    """Run a block of `>>>` examples. Later examples of a page see the names of earlier ones."""
+    said: list[str] = []
+    example = doctest.DocTestParser().get_doctest(text, {}, "example", None, None)
+    example.globs = names
+    doctest.DocTestRunner(verbose=False).run(example, out=said.append, clear_globs=False)
+    assert not said, "".join(said)
 
 
-def first_program(page: str) -> str:
-    return next(text for language, text in blocks(page) if language == "python")
-
-
-def test_datasets_page_runs_as_written(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for command, quoted in commands(DATASETS):
-        check(cli, command, quoted)
-
-
-@pytest.mark.parametrize("page", [GRADING, MODELS, COMPARING, SIMULATION], ids=["grading", "models", "comparing", "simulation"])
-def test_documentation_page_runs_as_written(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str
+@pytest.mark.parametrize("page", [page for page in PAGES if name(page) not in OWN_TESTS and blocks(read(page))], ids=name)
+def test_page_runs_as_written(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: Path
 ) -> None:
-    """Run block by block: console commands, files that are named in the first line, programs and the text that they print."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])  # to which callmark adds the current folder
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # where a tool server's `python` is looked for
-    printed = ""
-    for language, text in blocks(page):
-        if language == "console":
-            for command, quoted in commands(f"```console\n{text}```"):
-                check(cli, command, quoted)
-        elif language == "text":
-            assert printed == text
-        elif named := FILE.match(text):
-            Path(named[1]).write_text(text, encoding="utf-8")
-        else:
-            assert language == "python", f"a block of {language} without the name of its file"
+    monkeypatch.setattr(sys, "path", [*sys.path])  # callmark adds the current folder
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # `python` and `callmark` of this environment
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    printed: str | None = None  # by the program just before
+    names: dict[str, object] = {}
+    for block in blocks(read(page)):
+        previous, printed = printed, None
+        forget_modules()
+        if block.file:
+            Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "console":
+            for command, quoted in commands(block.text):
+                check_command(cli, command, quoted)
+        elif block.language == "python" and block.text.startswith(">>> "):
+            run_doctest(block.text, names)
+        elif block.language == "python":
             capfd.readouterr()
-            exec(text, {})
+            exec(compile(block.text, name(page), "exec"), {"__name__": "__main__"})
             printed = capfd.readouterr().out
+        elif block.language == "bash":
+            printed = "".join(run_checked(cli, line) for line in block.text.splitlines())
+        elif block.language == "text" and previous is not None:
+            if "…" in block.text:
+                check_output("The program", block.text, previous)
+            else:
+                assert previous == block.text
 
 
-def test_readme_runs_as_written(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    cli("demo", "hotel", "-o", ".")
-    Path("hotel.jsonl").rename("train.jsonl")
-    Path("good.jsonl").rename("valid.jsonl")
-    *before, (grading, quoted), (running, shown) = commands(README)
-    assert len(before) == 4
-    for command, said in before:
-        check(cli, command, said)
-    exec(first_program(GRADING), {})
-    check(cli, grading, quoted)
-    check(cli, running, shown)
-    Path("eval.jsonl").unlink()
-    exec(first_program(README), {})
-    assert Path("eval.jsonl").exists()
+@pytest.mark.parametrize("code", CODES)
+def test_lint_code_is_documented(code: str) -> None:
+    severity, meaning = CODES[code]
+    assert f"| `{code}` | {severity} | {meaning} |" in read(ROOT / "docs" / "reference" / "lint.md")
 
 
-def test_every_lint_code_is_documented() -> None:
-    for code, (severity, meaning) in CODES.items():
-        assert f"| `{code}` | {severity} | {meaning}" in DATASETS
+@pytest.mark.parametrize("page", sorted(ROOT.glob("README*.md")), ids=name)
+def test_readme_names_make_targets_that_exist(page: Path) -> None:
+    targets = re.findall(r"`make ([\w-]+)`", read(page))
+    assert "test" in targets
+    assert not set(targets) - set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.MULTILINE))
 
 
-def test_readme_names_make_targets_that_exist() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "chatbot-eval", "bench", "proof"):
-        assert f"make {target}" in README
-        assert f"\n{target}:" in makefile
+@pytest.mark.parametrize("english, chinese", [("README.md", "README.zh-CN.md"), ("docs/tutorial.md", "docs/tutorial.zh.md")])
+def test_chinese_page_has_the_same_examples(english: str, chinese: str) -> None:
+    first, second = (blocks(read(ROOT / page)) for page in (english, chinese))
+    assert first == second
 
 
-def test_every_link_resolves() -> None:
-    pages = [ROOT / name for name in (*PAGES, "docs/metrics.md")]
-    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))]
-    assert len(links) > 30
-    for page, link in links:
-        file, _, heading = link.partition("#")
-        target = page.parent / file if file else page
-        assert target.exists(), f"{page.name}: {link}"
-        assert not heading or heading in headings(target.read_text(encoding="utf-8")), f"{page.name}: {link}"
+@pytest.mark.parametrize("page", LINKED, ids=name)
+def test_every_link_resolves(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", read(page))):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if name(target) not in GENERATED:
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(read(target)), link
 
 
-def headings(page: str) -> set[str]:
-    """Return the anchors of the headings of a page."""
+def anchors(page: str) -> set[str]:
+    """Return the anchors of the headings of a page, as the site and code hosts make them."""
     titles = re.findall(r"^#+ (.+)$", BLOCK.sub("", page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_console_blocks_are_read_as_the_guide_at_the_top_says() -> None:
+    console = "- step\n\n    ```console\n    $ callmark a \\\n      --b  # exit status 2\n    out\n    $ c\n    ```\n"
+    first, second = blocks(console + '\n```json title="x.json"\n{}\n```\n')
+    assert list(commands(first.text)) == [("callmark a    --b  # exit status 2", "out\n"), ("c", "")]
+    assert second == Block("json", "x.json", "{}\n")

@@ -66,7 +66,7 @@ def told(status: int, out: str, err: str) -> None:
         assert err.startswith("callmark: ")
         assert len(err) < 2000
     else:
-        assert "decision point" in out or "scenario" in out
+        assert " case" in out or "scenario" in out
 
 
 def grades(run: str = "p") -> list[Any]:
@@ -139,24 +139,30 @@ def test_hostile_calls_are_graded(cli: Cli, calls: Callable[[], str], kinds: lis
 
 
 ROWS: dict[str, tuple[Callable[[], str], str]] = {
-    "10,000 deep": (lambda: made(DEEP), "p.jsonl, line 1: the row nests too deep to be read"),
-    "10,000 deep elsewhere": (lambda: f'{{"id": "q1", "x": {DEEP}, "tool_calls": []}}', "nests too deep"),
-    "100,000 openings": (lambda: "[" * 100_000, "p.jsonl: the file nests too deep to be read"),
+    "10,000 deep": (lambda: made(DEEP), "p.jsonl, line 1: nested too deeply to read"),
+    "10,000 deep elsewhere": (lambda: f'{{"id": "q1", "x": {DEEP}, "tool_calls": []}}', "nested too deeply"),
+    "100,000 openings": (lambda: "[" * 100_000, "p.jsonl: nested too deeply to read"),
     "a number": (lambda: "7", "p.jsonl, line 1: "),
-    "a list": (lambda: '{}\n[{"id": "q1"}]', "p.jsonl, line 1: no answer is recognised in the row: its keys are none"),
+    "a list": (lambda: '{}\n[{"id": "q1"}]', "text or error, got no keys"),
     "null": (lambda: "null", "p.jsonl, line 1: "),
-    "calls that are a number": (lambda: answer("7"), "p.jsonl, line 1: tool_calls is a number, a list of calls was expected."),
-    "calls that are true": (lambda: answer("true"), "tool_calls is true or false"),
-    "calls that are text": (lambda: answer('"f(a=1)"'), "tool_calls is text that is no JSON list, a list of calls was expected."),
-    "an id that is an object": (lambda: '{"id": {}, "tool_calls": []}', "p.jsonl, line 1: id is an object, text or a number was expected."),
-    "an id that is true": (lambda: '{"id": true, "tool_calls": []}', "id is true or false, text or a number was expected."),
-    "a trial below 0": (lambda: '{"id": "q1", "trial": -1, "tool_calls": []}', "trial is -1, a whole number from 0 on was expected."),
-    "a trial of 400 digits": (lambda: f'{{"id": "q1", "trial": {"1" * 400}, "tool_calls": []}}', "a whole number from 0 on was expected."),
+    "calls that are a number": (lambda: answer("7"), "p.jsonl, line 1: tool_calls: expected a list of calls, got a number."),
+    "calls that are true": (lambda: answer("true"), "tool_calls: expected a list of calls, got a boolean"),
+    "calls that are text": (lambda: answer('"f(a=1)"'), "tool_calls: expected a list of calls, got a string that is not a JSON list."),
+    "an id that is an object": (
+        lambda: '{"id": {}, "tool_calls": []}',
+        "p.jsonl, line 1: id: expected a string or a number, got an object.",
+    ),
+    "an id that is true": (lambda: '{"id": true, "tool_calls": []}', "id: expected a string or a number, got a boolean."),
+    "a trial below 0": (lambda: '{"id": "q1", "trial": -1, "tool_calls": []}', "trial: expected a whole number of at least 0, got -1."),
+    "a trial of 400 digits": (
+        lambda: f'{{"id": "q1", "trial": {"1" * 400}, "tool_calls": []}}',
+        "trial: expected a whole number of at least 0, got 1111111111111111111111111111111111111111.",
+    ),
     "a trial of 5,000 digits": (lambda: f'{{"id": "q1", "trial": {"1" * 5000}, "tool_calls": []}}', "p.jsonl, line 1: "),
-    "bytes that are no text": (lambda: '{"id": "q1", "tool_calls": [], "x": "\udcff"}', "the row is not UTF-8 text, byte 0xff"),
-    "a megabyte of keys": (lambda: json.dumps({f"k{at}" * 10: at for at in range(20_000)}), "no answer is recognised in the row"),
-    "a megabyte for a key": (lambda: json.dumps({"k" * MEGABYTE: 1}), "no answer is recognised in the row: its keys are kkkkkkkk"),
-    "escapes for a key": (lambda: json.dumps({ESCAPES: 1}), "no answer is recognised in the row: its keys are \\x1b[31mred"),
+    "bytes that are no text": (lambda: '{"id": "q1", "tool_calls": [], "x": "\udcff"}', "not valid UTF-8: byte 0xff"),
+    "a megabyte of keys": (lambda: json.dumps({f"k{at}" * 10: at for at in range(20_000)}), "no prediction found"),
+    "a megabyte for a key": (lambda: json.dumps({"k" * MEGABYTE: 1}), "text or error, got the keys kkkkkkkk"),
+    "escapes for a key": (lambda: json.dumps({ESCAPES: 1}), "text or error, got the keys \\x1b[31mred"),
 }
 
 
@@ -168,7 +174,7 @@ def test_hostile_rows_are_refused_with_a_sentence_or_skipped(cli: Cli, line: Cal
     done = graded(cli)
     assert done.status == 2
     assert sentence in done.err
-    if "the file" in sentence:
+    if sentence.startswith("p.jsonl: "):
         return  # a whole file in one list
     skipped = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "s", "--skip-bad", "--rejects", "r.jsonl")
     told(skipped.status, skipped.out, skipped.err)
@@ -229,9 +235,9 @@ def test_hostile_ids_in_messages(cli: Cli, name: str) -> None:
     write_rows(Path("p.jsonl"), answer("[]", name))
     done = graded(cli)
     assert done.status == 2
-    assert "not one prediction of p.jsonl is for a case" in done.err
+    assert "p.jsonl: no prediction matches a case" in done.err
     write_rows(Path("eval.jsonl"), case(name), case(name))
-    assert "stands for two cases" in graded(cli).err
+    assert "duplicate case id" in graded(cli).err
 
 
 def nested(depth: int, value: Any) -> Any:

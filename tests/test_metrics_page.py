@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
+NAME = "docs/reference/metrics.md"
+PAGE = (Path(__file__).parents[1] / NAME).read_text(encoding="utf-8")
 HEADING = re.compile(r"^## (\d+)\. .+$", re.MULTILINE)
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
@@ -18,7 +19,7 @@ def sections() -> list[doctest.DocTest]:
     ends = [heading.start() for heading in headings[1:]] + [len(PAGE)]
     return [
         parser.get_doctest(
-            FENCE.sub("", PAGE[heading.start() : end]), {}, f"section {heading[1]}", "docs/metrics.md", PAGE.count("\n", 0, heading.start())
+            FENCE.sub("", PAGE[heading.start() : end]), {}, f"section {heading[1]}", NAME, PAGE.count("\n", 0, heading.start())
         )
         for heading, end in zip(headings, ends, strict=True)
     ]

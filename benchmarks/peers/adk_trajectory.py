@@ -1,7 +1,7 @@
-"""How fast is google-adk's trajectory evaluator? Run by benchmarks/grading.py, in an environment with google-adk.
+"""Measure the speed of google-adk's trajectory evaluator. Run by benchmarks/grading.py in an environment with google-adk.
 
-The evaluator takes invocations, objects that hold decoded arguments. It is timed on objects made beforehand, all pairs in one call of
-it, which is as fast as it goes; and once more with the making of the objects from the argument strings inside. Prints one JSON line.
+The evaluator takes invocations, objects with decoded arguments. It is timed on objects created beforehand, with all pairs in one call,
+which is the fastest way, and again including the creation of the objects from argument strings. Prints one JSON line.
 
     python benchmarks/peers/adk_trajectory.py CALLS.json [--passes 5]
 """
@@ -47,7 +47,7 @@ def main() -> None:
         "per_second": len(pairs) / best,
         "from_strings": len(pairs) / best_from_strings,
         "right": right,
-        "note": "TrajectoryEvaluator, exact, all pairs in one call, on objects made beforehand; from strings: the objects made inside",
+        "note": "TrajectoryEvaluator, exact, all pairs in one call, on objects created beforehand; from strings: including their creation",
     }
     print(json.dumps(line))
 

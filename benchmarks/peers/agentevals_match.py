@@ -1,7 +1,7 @@
-"""How fast is agentevals' trajectory match? Run by benchmarks/grading.py, in an environment with agentevals.
+"""Measure the speed of agentevals' trajectory match. Run by benchmarks/grading.py in an environment with agentevals.
 
-The evaluator takes OpenAI's messages and decodes the argument strings itself, so that everything it does is timed; the messages, one on
-either side, are put together beforehand. Tracing is off. Prints one JSON line.
+The evaluator takes OpenAI messages and decodes the argument strings itself, so all of its work is timed. The messages, one per side, are
+created beforehand. Tracing is off. Prints one JSON line.
 
     python benchmarks/peers/agentevals_match.py CALLS.json [--passes 5]
 """

@@ -1,8 +1,8 @@
-"""Runs in azure-ai-evaluation's own environment: `evaluate()` with callmark's five evaluators, on recorded calls and on a target.
+"""Run `evaluate()` with callmark's five LOB evaluators, on recorded calls and on a target, in an environment with azure-ai-evaluation.
 
-python azure_evaluate.py DATA FOLDER    writes FOLDER/recorded.json, FOLDER/target.json and FOLDER/peer.json
+python azure_evaluate.py DATA FOLDER
 
-Nothing is sent anywhere: no project is given, and a connection that is tried all the same is refused and counted.
+Writes FOLDER/recorded.json, FOLDER/target.json and FOLDER/peer.json. Works offline: connection attempts are refused and counted.
 """
 
 import json
@@ -23,9 +23,9 @@ def refuse(_: socket.socket, address: Any) -> None:
 
 socket.socket.connect = refuse  # type: ignore[assignment,method-assign]
 socket.socket.connect_ex = refuse  # type: ignore[assignment,method-assign]
-os.environ["PF_LOGGING_LEVEL"] = "CRITICAL"  # rows without an answer are left out, which is what is wanted, not worth a log
+os.environ["PF_LOGGING_LEVEL"] = "CRITICAL"  # rows without a prediction are expected here
 
-from azure.ai.evaluation import evaluate  # type: ignore[import-not-found]  # noqa: E402 - not before the network is off
+from azure.ai.evaluation import evaluate  # type: ignore[import-not-found]  # noqa: E402 - after the network is off
 
 from callmark.compat.lob import (  # noqa: E402
     FunctionCallArgsPrecisionEvaluator,
@@ -52,7 +52,7 @@ def main(data: str, folder: str) -> None:
     recorded = {row["id"]: row for row in map(json.loads, Path(data).read_text(encoding="utf-8").splitlines())}
 
     def target(id: str, instructions: str) -> dict[str, Any]:  # noqa: A002 - the column's name
-        """A chatbot that says again what was recorded; its own errors it catches and tells, as document 004's does."""
+        """Replay the recorded calls; errors are caught and returned, as in the target of the LOB evaluation."""
         try:
             row = recorded[id]
             history = [{"role": "user", "content": instructions}]
@@ -73,8 +73,8 @@ def main(data: str, folder: str) -> None:
         evaluator_config=config("${target.function_calls}"),
         output_path=str(Path(folder, "target.json")),
     )
-    said = {"version": version("azure-ai-evaluation"), "connections": tried}
-    Path(folder, "peer.json").write_text(json.dumps(said), encoding="utf-8")
+    result = {"version": version("azure-ai-evaluation"), "connections": tried}
+    Path(folder, "peer.json").write_text(json.dumps(result), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How fast is the checker of the Berkeley Function Calling Leaderboard? Run by benchmarks/grading.py, in an environment with bfcl-eval.
+"""Measure the speed of the Berkeley Function Calling Leaderboard's checker. Run by benchmarks/grading.py in an environment with bfcl-eval.
 
-The checker wants decoded arguments, a function description with Python's type names and, of each argument, a list of the values that
-are right. The description and that list are made beforehand; so are the decoded arguments, and timed once more with `json.loads` of
-the made call's arguments inside, which its own handlers do. Prints one JSON line.
+The checker takes decoded arguments, a function description with Python type names and, for each argument, a list of correct values. The
+description and the list are created beforehand. It is timed on arguments decoded beforehand, and again including `json.loads` of the actual
+call's arguments, which its own handlers do. Prints one JSON line.
 
     python benchmarks/peers/bfcl_checker.py CALLS.json [--passes 5]
 """
@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TYPES = {"number": "float", "object": "dict"}  # where the checker has another word than JSON Schema
-MODEL = "model"  # asked about only for a function name with a dot in it; there is none
+TYPES = {"number": "float", "object": "dict"}  # types with another name than in JSON Schema
+MODEL = "model"  # only used for function names with a dot, which do not occur here
 CATEGORY = "simple_python"
 
 
@@ -53,16 +53,16 @@ def main() -> None:
         "per_second": len(rows) / best,
         "from_strings": len(rows) / best_from_strings,
         "right": right,
-        "note": "ast_checker, one Python function, on arguments decoded beforehand; from strings: json.loads of the made arguments inside",
+        "note": "ast_checker, one Python function, on arguments decoded beforehand; from strings: including json.loads of the arguments",
     }
     print(json.dumps(line))
 
 
 def checker() -> tuple[Callable[..., dict[str, Any]], Any]:
-    """`ast_checker` and its word for Python.
+    """Return `ast_checker` and its constant for Python.
 
-    Its module imports the table of every model and with it every vendor's client; none is needed to check a call, so that an empty table
-    stands in for it and bfcl-eval can be installed without dependencies.
+    Its module imports the table of all models, and with it every vendor's client. None of them is needed to check a call, so the table is
+    replaced by an empty one, and bfcl-eval can be installed without dependencies.
     """
     models = ModuleType("bfcl_eval.constants.model_config")
     models.__dict__["MODEL_CONFIG_MAPPING"] = {}
@@ -74,7 +74,7 @@ def checker() -> tuple[Callable[..., dict[str, Any]], Any]:
 
 
 def description(function: dict[str, Any]) -> dict[str, Any]:
-    """The function with the checker's type names."""
+    """Return the function with the checker's type names."""
     schema = function["parameters"]
     properties = {key: {**one, "type": TYPES.get(one["type"], one["type"])} for key, one in schema["properties"].items()}
     return {"name": function["name"], "parameters": {"type": "dict", "properties": properties, "required": schema["required"]}}

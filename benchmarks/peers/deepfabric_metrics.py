@@ -1,7 +1,7 @@
-"""DeepFabric's own numbers, for benchmarks/parity.py: runs inside the environment that has the package, and in no other.
+"""Compute DeepFabric's own metrics. Run by benchmarks/parity.py in an environment with deepfabric.
 
-The whole of its evaluation runs as it is, from dataset to metrics, with its backend for OpenAI's form; only the client at the very end of
-it is replaced by one that answers what was recorded.
+Its complete evaluation runs unchanged, from dataset to metrics, with its OpenAI backend; only the HTTP client is replaced by one that
+returns recorded messages.
 
     python deepfabric_metrics.py GROUPS.json NUMBERS.json
 
@@ -22,7 +22,7 @@ from deepfabric.evaluation import Evaluator, EvaluatorConfig, InferenceConfig, c
 
 
 class Recorded:
-    """A client that gives the recorded messages, one after the other."""
+    """A client that returns the recorded messages in order."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self._messages = iter(messages)
@@ -33,12 +33,12 @@ class Recorded:
         if "error" in message:
             raise RuntimeError(message["error"])
         calls = [SimpleNamespace(function=SimpleNamespace(**call["function"])) for call in message.get("tool_calls") or []]
-        said = SimpleNamespace(content=message.get("content"), tool_calls=calls)
-        return SimpleNamespace(choices=[SimpleNamespace(message=said, finish_reason="stop")])
+        response = SimpleNamespace(content=message.get("content"), tool_calls=calls)
+        return SimpleNamespace(choices=[SimpleNamespace(message=response, finish_reason="stop")])
 
 
 def evaluate(rows: list[dict[str, Any]], weights: dict[str, float] | None) -> dict[str, Any]:
-    """The metrics of all rows, and of each by itself; `{"crash": …}` where the whole evaluation came to an end."""
+    """Return the metrics of all rows and of each row; `{"crash": …}` if the whole evaluation crashed."""
     model = InferenceConfig(model="recorded", backend="llm", provider="openai", api_key="none", rate_limit_config={"max_retries": 0})
     evaluator = Evaluator(EvaluatorConfig(inference_config=model, metric_weights=weights, save_predictions=False))
     evaluator.backend._client = Recorded([row["message"] for row in rows])

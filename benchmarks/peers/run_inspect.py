@@ -1,9 +1,9 @@
-"""How fast is inspect-ai with its mock model? Run by benchmarks/running.py, in an environment with inspect-ai.
+"""Measure the speed of inspect-ai with its mock model. Run by benchmarks/running.py in an environment with inspect-ai.
 
-The mock model gives the expected call at once, with its usage filled in, so that no tokens are counted; the tool is there, one generation
-a sample, no call is carried out, the scorer compares name and arguments. It is timed as fast as it goes, with samples left out of the
-log, and once more with samples recorded, which is what callmark does. Nothing is displayed. What `eval` takes for one sample is taken
-off. Prints one JSON line.
+The mock model returns the expected call at once, with its usage set, so that no tokens are counted. There is one tool and one generation
+per sample; no call is executed; the scorer compares name and arguments. It is timed without samples in the log, which is the fastest way,
+and again with samples logged, as callmark does. Nothing is displayed. The time of `eval` for one sample is subtracted. Prints one JSON
+line.
 
     python benchmarks/peers/run_inspect.py CASES.jsonl [--at-once 100] [--passes 1]
 """
@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
     cases = [json.loads(line) for line in Path(options.cases).read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
-        evaluate(cases[:1], options.at_once, folder, recorded=True)  # what is imported at the first use is not timed
+        evaluate(cases[:1], options.at_once, folder, recorded=True)  # imports at first use are not timed
         speeds = {}
         right = 0
         for recorded in (False, True):
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def evaluate(cases: list[dict[str, Any]], at_once: int, folder: str, *, recorded: bool) -> tuple[float, int]:
-    """The seconds that `eval` took, and how many samples were scored right. A run that failed raises."""
+    """Return the seconds of `eval` and the number of correct samples; raise if the run failed."""
     from inspect_ai import Task, eval  # type: ignore[import-not-found, unused-ignore]  # noqa: A004 - its name
     from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found, unused-ignore]
     from inspect_ai.model import ModelOutput, ModelUsage, get_model  # type: ignore[import-not-found, unused-ignore]

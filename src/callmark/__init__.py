@@ -1,4 +1,4 @@
-"""callmark tells, call by call and with the evidence, whether an agent calls the right tool with the right arguments.
+"""Measure tool calling: in datasets, on live models, and in simulated conversations.
 
     dataset = callmark.load("valid.jsonl")
     callmark.stats(dataset).tool_calls.mean
@@ -13,8 +13,8 @@
     callmark.gate(runs[1], min={"call.score": 0.9}).passed
     callmark.report(runs, out="report.html")
 
-Datasets and cases are given as paths, as a `Dataset` or as lists of dicts; runs as a `Run` or as the path of its folder. A name is imported
-when it is first used, so that `import callmark` stays fast.
+Datasets and cases can be paths, a `Dataset`, or lists of dicts; runs can be a `Run` or the path of its folder. Names are imported on first
+use, which keeps `import callmark` fast.
 """
 
 from importlib import import_module

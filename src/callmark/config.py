@@ -1,24 +1,24 @@
-"""`callmark.toml`: how to grade where the defaults do not fit, the models, and the gate. Nothing in it is required.
+"""Read `callmark.toml`: evaluator options, match rules, named models and the gate. Every key is optional.
 
     [evaluators]
     use = ["call", "process", "my_evaluators:Politeness"]
 
     [evaluators.call]
-    threshold = 0.8                     # of call.pass
+    threshold = 0.8                     # for call.pass
 
-    [evaluators.schema.weights]         # of schema.overall
+    [evaluators.schema.weights]         # for schema.overall
     tool_selection = 0.5
     parameter_accuracy = 0.5
 
     [evaluators.process]
-    ignore = ["CommonPlugin-*"]         # functions that do not count
-    averaging = "macro"                 # of the argument metrics
+    ignore = ["CommonPlugin-*"]         # functions to ignore
+    averaging = "macro"                 # for the argument metrics
 
     [evaluators.policy]
     rules = "rules.yaml"                # relative to this file
 
     [evaluators."my_evaluators:Politeness"]
-    words = ["please"]                  # keyword arguments of the class
+    words = ["please"]                  # keyword arguments for the class
 
     [match]
     "*.description" = {"$any" = true}
@@ -26,14 +26,14 @@
     [models.tuned]                      # callmark run eval.jsonl --model tuned
     model = "vllm:tuned@http://localhost:8000"
     temperature = 0
-    price = { input = 0.1, output = 0.4 }      # of a million tokens
+    price = { input = 0.1, output = 0.4 }      # per million tokens
 
     [gate]                              # callmark gate runs/tuned
     min = { "call.score" = 0.9 }
     max_errors = 0
 
-It is read from the current folder, or from the path that `--config` gives. Without a file the defaults hold. An unknown key is refused by
-name with the nearest; so is a value that cannot be used.
+It is read from the current folder, or from the path passed as `--config`. Without a file, the defaults apply. Unknown keys and invalid
+values raise `BadInput` that names the file, the table and the key.
 """
 
 import tomllib
@@ -64,7 +64,7 @@ _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
 
 class Config(Struct, frozen=True):
-    """What `callmark.toml` holds: how to grade, the models by name, the thresholds of the gate."""
+    """The content of `callmark.toml`: grading settings, models by name, and the thresholds of the gate."""
 
     grading: GradingSettings = GradingSettings()
     models: dict[str, ModelSettings] = {}
@@ -72,20 +72,20 @@ class Config(Struct, frozen=True):
 
 
 def read_grading_settings(path: str | None = None) -> GradingSettings:
-    """Return how to grade, as the file says."""
+    """Return the grading settings of the file, or the defaults."""
     return read_config(path).grading
 
 
 def read_config(path: str | None = None) -> Config:
-    """Return what the file holds: `path`, else `callmark.toml` of the current folder, else the defaults.
+    """Return the configuration in `path`, or in `callmark.toml` of the current folder, or the defaults if there is no such file.
 
-    A file that cannot be read or used raises `BadInput` that names it.
+    A missing `path` and a file with invalid content raise `BadInput` that names the file.
     """
     file = Path(path or FILE_NAME)
     if path is None and not file.is_file():
         return Config()
     name = scrub(str(file))
-    text = _read_text(file, name, kind="is not UTF-8 text")
+    text = _read_text(file, name)
     try:
         tables = tomllib.loads(text)
         _refuse_unknown_keys(tables, _KEYS)
@@ -97,37 +97,51 @@ def read_config(path: str | None = None) -> Config:
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
     except RecursionError:
-        raise BadInput(f"{name} nests too deep to be read") from None
-    except ValueError as error:  # TOML's own errors, and an integer of more digits than Python reads
-        raise BadInput(f"{name} is not TOML: {error}") from None
+        raise BadInput(f"{name}: nested too deeply to read") from None
+    except ValueError as error:  # a TOML syntax error, or an integer with more digits than Python parses
+        raise BadInput(f"{name}: not valid TOML: {error}") from None
 
 
 def parse_grading(evaluators: Any, match: Any, *, folder: Path) -> GradingSettings:
-    """Return the settings of the tables `[evaluators]` and `[match]`; `folder` is what paths in them are relative to.
+    """Return the settings of the tables `[evaluators]` and `[match]`. Paths in them are relative to `folder`.
 
-    Options that an evaluator cannot be constructed with raise `BadInput`.
+    Options that an evaluator does not accept raise `BadInput`.
     """
     if not isinstance(evaluators, dict):
-        raise BadInput(f"evaluators is {evaluators!r}, a table was expected", 'use = ["call"] in the table [evaluators] selects some.')
+        raise BadInput(
+            f"evaluators: expected a table, got {evaluators!r}", 'Select evaluators with use = ["call"] in the table [evaluators].'
+        )
     tables = {name: table for name, table in evaluators.items() if name != "use"}
     options: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
         if not isinstance(table, dict):
             known = ("use", *registry.names("evaluators"))
-            raise BadInput(f"evaluators: there is no key called {name!r}{did_you_mean(name, known)}", f"The keys are {', '.join(known)}.")
+            raise BadInput(f"[evaluators] unknown key {name!r}{did_you_mean(name, known)}", f"Known keys: {', '.join(known)}.")
         options[name] = _parse_options(name, _without_dates(table), folder)
     settings = GradingSettings(_parse_use(evaluators["use"]) if "use" in evaluators else DEFAULT_EVALUATORS, options)
     if not isinstance(match, dict):
-        raise BadInput(f"match is {match!r}, a table was expected")
+        raise BadInput(f"match: expected a table, got {match!r}")
     rules = _without_dates(match)
-    read_match_rules(rules)
+    try:
+        read_match_rules(rules)
+    except BadInput as error:
+        raise _in_table("[match]", error, "match: ") from None
     return msgspec.structs.replace(settings, match=rules)
 
 
 def read_policy(path: str) -> dict[str, Any]:
-    """Return the content of a YAML file of rules; a file from which no rules can be read raises `BadInput` that names it."""
+    """Read the rules of the `policy` evaluator from a YAML file.
+
+    Use it to pass a policy to your own code; `grade` and `simulate` take the path of the file as `policy=`.
+
+    Returns:
+        The content of the file: a dict whose `rules` is the list of rules.
+
+    Raises:
+        BadInput: The file is missing, is not valid YAML, or a rule in it is invalid. The message names the file and the rule.
+    """
     name = scrub(path)
-    content = read_yaml(_read_text(Path(path), name, kind="is not UTF-8"), name)
+    content = read_yaml(_read_text(Path(path), name), name)
     try:
         read_rules(content)
     except BadInput as error:
@@ -136,56 +150,58 @@ def read_policy(path: str) -> dict[str, Any]:
 
 
 def parse_models(tables: Any) -> dict[str, ModelSettings]:
-    """Return the models of a table of tables; a problem raises `BadInput` that names the model."""
+    """Return the models of the tables `[models.NAME]`. Invalid settings raise `BadInput` that names the model."""
     if not isinstance(tables, dict):
-        raise BadInput(f"models is {tables!r}, tables were expected", "[models.NAME] begins one.")
+        raise BadInput(f"models: expected a table for each model, got {tables!r}", "Start each model with [models.NAME].")
     return {name: _parse_model(name, table) for name, table in tables.items()}
 
 
 def parse_gate(table: Any) -> Gate:
-    """Return the thresholds of the table `[gate]`; which metrics exist is known only for a run."""
+    """Return the thresholds of the table `[gate]`. Metric names are checked later, against the metrics of a run."""
     if not isinstance(table, dict):
-        raise BadInput(f"gate is {table!r}, a table was expected", "[gate] begins it.")
-    _refuse_unknown_keys(table, Gate.__struct_fields__, where="gate: ")
+        raise BadInput(f"gate: expected a table, got {table!r}", "Start the table with [gate].")
+    _refuse_unknown_keys(table, Gate.__struct_fields__, where="[gate] ")
     flat = {key: _flatten(value) if key in ("min", "max_drop") and isinstance(value, dict) else value for key, value in table.items()}
+    _check_thresholds(flat)
     try:
         return msgspec.convert(flat, Gate)
     except msgspec.ValidationError as error:
-        raise BadInput(f"gate: {explain_validation_error(str(error))}") from None
+        raise BadInput(f"[gate] {explain_validation_error(str(error))}") from None
 
 
 def check_model(settings: ModelSettings, where: str) -> None:
-    """Refuse settings that no model can be run with."""
+    """Raise `BadInput` for settings that no model can be run with. `where` is the table: `[models.tuned]`."""
     if not settings.model:
-        raise BadInput(f"{where} has no model", 'model = "openai:NAME" says which; callmark run --list-models shows what there is.')
+        raise BadInput(f"{where} model is missing", 'Add model = "openai:NAME". callmark run --list-models lists the providers.')
     price = settings.price
     for name, number in (
         *((name, getattr(settings, name)) for name in ("temperature", "rpm", "timeout")),
         *((f"price.{name}", getattr(price, name)) for name in ("input", "output") if price),
     ):
         if number is not None and not isfinite(number):
-            raise BadInput(f"{where}: {name} is {number:g}, a finite number was expected")
+            raise BadInput(f"{where} {name}: expected a finite number, got {number:g}")
     for name, least in (("concurrency", 1), ("rpm", 0), ("timeout", 0), ("retries", 0)):
         value = getattr(settings, name)
         if value is not None and (value < least or (value == 0 and name != "retries")):
-            raise BadInput(f"{where}: {name} is {value:g}, {'at least 1' if least else 'more than 0'} was expected")
-    if settings.price is not None and (settings.price.input < 0 or settings.price.output < 0):
-        raise BadInput(f"{where}: a price is below 0")
+            expected = "a number of at least 1" if least else "a number of at least 0" if name == "retries" else "a number above 0"
+            raise BadInput(f"{where} {name}: expected {expected}, got {value:g}")
+    if price is not None and (price.input < 0 or price.output < 0):
+        raise BadInput(f"{where} price: expected a number of at least 0, got {min(price.input, price.output):g}")
 
 
 def _parse_use(names: Any) -> tuple[str, ...]:
     if not isinstance(names, list):
-        raise BadInput(f"evaluators.use is {'text' if isinstance(names, str) else repr(names)}, a list was expected")
+        raise BadInput(f"[evaluators] use: expected a list of names, got {names!r}")
     for name in names:
         if not isinstance(name, str):
-            raise BadInput(f"evaluators.use has {name!r}, the name of an evaluator was expected")
+            raise BadInput(f"[evaluators] use: expected the name of an evaluator, got {name!r}")
     return tuple(names)
 
 
 def _parse_options(name: str, table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the options of an evaluator, with the content of files in place of their paths.
+    """Return the options of an evaluator, with paths replaced by the content of the files.
 
-    An evaluator that cannot be constructed with them is refused; one of a user's module is not imported before it grades.
+    Options are checked by constructing the evaluator, except for a `module:Name`, which is not imported before it grades.
     """
     options = dict(table)
     if ":" in name:
@@ -193,28 +209,55 @@ def _parse_options(name: str, table: dict[str, Any], folder: Path) -> dict[str, 
     for option in getattr(find_source(name), "file_options", ()):
         if isinstance(options.get(option), str):
             path = folder / options[option]
-            options[option] = read_yaml(_read_text(path, scrub(str(path)), kind="is not UTF-8"), scrub(str(path)))
-    find_evaluator(name, options)
+            options[option] = read_yaml(_read_text(path, scrub(str(path))), scrub(str(path)))
+    try:
+        find_evaluator(name, options)
+    except BadInput as error:
+        raise _in_table(f"[evaluators.{name}]", error, f"evaluators.{name}: ", f"evaluator {name!r}: ") from None
     return options
 
 
-def _read_text(path: Path, name: str, *, kind: str) -> str:
+def _in_table(table: str, error: BadInput, *prefixes: str) -> BadInput:
+    """Return the error with the name of its table in place of one of the prefixes."""
+    sentence = str(error)
+    for prefix in prefixes:
+        sentence = sentence.removeprefix(prefix)
+    return BadInput(f"{table} {sentence}", error.hint)
+
+
+def _read_text(path: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadInput(f"{name}: no such file") from None
     except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+        raise BadInput(f"{name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{name} {kind}") from None
+        raise BadInput(f"{name}: not valid UTF-8") from None
 
 
 def _refuse_unknown_keys(table: Mapping[str, Any], known: tuple[str, ...], *, where: str = "") -> None:
     for key in table:
         if key not in known:
-            raise BadInput(f"{where}there is no key called {key!r}{did_you_mean(key, known)}", f"The keys are {', '.join(known)}.")
+            raise BadInput(f"{where}unknown key {key!r}{did_you_mean(key, known)}", f"Known keys: {', '.join(known)}.")
+
+
+def _check_thresholds(gate: Mapping[str, Any]) -> None:
+    """Raise `BadInput` for thresholds that are not numbers, with the name of the metric, which msgspec does not report."""
+    for key in ("min", "max_drop"):
+        thresholds = gate.get(key, {})
+        if not isinstance(thresholds, dict):
+            raise BadInput(f"[gate] {key}: expected a table of METRIC = NUMBER, got {thresholds!r}")
+        for metric, threshold in thresholds.items():
+            if not isinstance(threshold, int | float) or isinstance(threshold, bool):
+                raise BadInput(f"[gate] {key}: {metric}: expected a number, got {threshold!r}")
+    errors = gate.get("max_errors", 0)
+    if not isinstance(errors, int) or isinstance(errors, bool):
+        raise BadInput(f"[gate] max_errors: expected a whole number, got {errors!r}")
 
 
 def _flatten(thresholds: dict[str, Any]) -> dict[str, Any]:
-    """Return thresholds by full metric name: TOML reads `call.score = 0.9` as a table in a table."""
+    """Return thresholds by full metric name: TOML parses `call.score = 0.9` as a table inside a table."""
     found: dict[str, Any] = {}
     for name, value in thresholds.items():
         found |= {f"{name}.{inner}": bound for inner, bound in _flatten(value).items()} if isinstance(value, dict) else {name: value}
@@ -222,23 +265,26 @@ def _flatten(thresholds: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_model(name: str, table: Any) -> ModelSettings:
-    where = f"models.{name}"
+    where = f"[models.{name}]"
     if not isinstance(table, dict):
-        raise BadInput(f"{where} is {table!r}, a table was expected", f"[{where}] begins one.")
+        raise BadInput(f"[models] {name}: expected a table, got {table!r}", f"Start the table with {where}.")
     for key in table:
         if key.lower() in _SECRETS:
-            raise BadInput(f"{where}.{key}: a key does not belong in a file", 'api_key_env = "NAME" says which variable holds it.')
-    _refuse_unknown_keys(table, ModelSettings.__struct_fields__, where=f"{where}: ")
+            raise BadInput(
+                f"{where} {key}: API keys do not belong in this file",
+                'Set api_key_env = "NAME" to the name of the environment variable that holds the key.',
+            )
+    _refuse_unknown_keys(table, ModelSettings.__struct_fields__, where=f"{where} ")
     try:
         settings = msgspec.convert(_without_dates(table), ModelSettings)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{where}: {explain_validation_error(str(error))}") from None
+        raise BadInput(f"{where} {explain_validation_error(str(error))}") from None
     check_model(settings, where)
     return settings
 
 
 def _without_dates(value: Any) -> Any:
-    """Return the value with TOML's dates and times as text."""
+    """Return the value with TOML dates and times as ISO strings."""
     if isinstance(value, dict):
         return {key: _without_dates(item) for key, item in value.items()}
     if isinstance(value, list):

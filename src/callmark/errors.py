@@ -1,10 +1,13 @@
-"""Exceptions. Each message is a sentence for the person who made the file, wrote the evaluator or chose the folder."""
+"""The exceptions that callmark raises."""
 
 
 class CallmarkError(Exception):
-    """Base of all errors that callmark raises. `str()` is one sentence: file, row, field, what was found, what was expected.
+    """Base class of every error that callmark raises on purpose.
 
-    `hint` is what to do about it, on a line of its own, or empty.
+    Catch this class to handle all of them. `str(error)` names the file, the row, the field, what was found and what was expected.
+
+    Attributes:
+        hint: What to do about it, in a separate sentence; empty if there is no advice.
     """
 
     def __init__(self, sentence: str, hint: str = "") -> None:
@@ -13,16 +16,16 @@ class CallmarkError(Exception):
 
 
 class BadInput(CallmarkError):  # noqa: N818 - a short name for the most frequent error
-    """The input cannot be used."""
+    """The input cannot be used: a missing file, an unknown name, an option with an invalid value."""
 
 
 class BrokenRow(BadInput):
-    """A row cannot be read. A reader may continue without it."""
+    """One row of a file cannot be read or written. A reader that skips bad rows continues with the next one."""
 
 
 class EvaluatorError(CallmarkError):
-    """An evaluator raised, or returned something else than it declares, for one case."""
+    """An evaluator raised an exception for one case, or returned something other than the metrics it declares."""
 
 
 class StorageError(CallmarkError):
-    """A file or folder cannot be written: no permission, no space, a read-only disk."""
+    """A file or folder cannot be written: no permission, no space left, a read-only disk."""

@@ -1,8 +1,8 @@
 """Find formats, text formats, evaluators, models, agents, users, toolboxes and worlds by name.
 
 Built-ins are a static table of import paths, in the order in which they are tried and listed. Entry points (group `callmark.KIND`) are
-consulted only for names that are not built in, so start-up stays fast; an entry point cannot replace a built-in. An unknown name, and an
-entry point that cannot be imported, raise `BadInput`.
+only consulted for names that are not built in, which keeps start-up fast; an entry point cannot replace a built-in. An unknown name raises
+`BadInput`, as does an entry point that cannot be imported.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds"]
+
+_KIND_NAMES: dict[Kind, str] = {
+    "formats": "format",
+    "text_formats": "text format",
+    "evaluators": "evaluator",
+    "models": "model provider",
+    "agents": "agent",
+    "users": "user",
+    "toolboxes": "toolbox",
+    "worlds": "world",
+}
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "formats": {
@@ -75,14 +86,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
 
 
 def find(kind: Kind, name: str) -> Any:
-    """Return the object that a name stands for: a built-in, else what an installed package offers under that name."""
+    """Return the object registered under a name: a built-in, or one from an installed package."""
     if name in BUILT_IN[kind]:
         return load_path(BUILT_IN[kind][name])
     point = _entry_points(kind).get(name)
     if point is None:
         known = names(kind)
-        what = kind.replace("_", " ").removesuffix("s") if kind != "toolboxes" else "toolbox"
-        raise BadInput(f"there is no {what} called {name!r}{did_you_mean(name, known)}", f"Available: {', '.join(known)}.")
+        hint = f"Available: {', '.join(known)}." if known else ""
+        raise BadInput(f"unknown {_KIND_NAMES[kind]} {name!r}{did_you_mean(name, known)}", hint)
     return _load(kind, point)
 
 
@@ -92,17 +103,17 @@ def names(kind: Kind) -> tuple[str, ...]:
 
 
 def is_known(kind: Kind, name: str) -> bool:
-    """Return whether a name stands for something; nothing is imported for it."""
+    """Return whether a name is registered, without importing anything."""
     return name in BUILT_IN[kind] or name in _entry_points(kind)
 
 
 def built_in(kind: Kind) -> Iterator[Any]:
-    """Yield the built-in objects of a kind in order."""
+    """Yield the built-in objects of a kind, in the order of the table."""
     return map(load_path, BUILT_IN[kind].values())
 
 
 def installed(kind: Kind) -> Iterator[Any]:
-    """Yield what installed packages offer, in the order of their names; built-in names are left out."""
+    """Yield the objects that installed packages register, sorted by name; built-in names are skipped."""
     for name, point in sorted(_entry_points(kind).items()):
         if name not in BUILT_IN[kind]:
             yield _load(kind, point)
@@ -115,7 +126,7 @@ def load_path(path: str) -> Any:
 
 
 def _entry_points(kind: Kind) -> "dict[str, EntryPoint]":
-    from importlib.metadata import entry_points  # doubles the time of start-up
+    from importlib.metadata import entry_points  # imported late: it doubles the start-up time
 
     return {point.name: point for point in entry_points(group=f"callmark.{kind}")}
 
@@ -125,5 +136,5 @@ def _load(kind: Kind, point: "EntryPoint") -> Any:
         return point.load()
     except (Exception, SystemExit) as error:
         raise BadInput(
-            f"{point.name!r} ({point.value}, entry point callmark.{kind}) cannot be imported: {type(error).__name__}: {error}"
+            f"entry point {point.name!r} of callmark.{kind} ({point.value}): cannot be imported: {type(error).__name__}: {error}"
         ) from None

@@ -1,7 +1,7 @@
-"""The nouns. Plain data: values in, values out, nothing here reads a file.
+"""The core data types: conversations, cases, calls, predictions, faults. Plain data; nothing here reads a file.
 
-Inside callmark every conversation is in OpenAI's form, whatever it was read from. It keeps its JSON as well, so that what is passed
-on (to a file, to a model) is what stood there, unknown keys and all.
+Inside callmark, every conversation is in the OpenAI chat format, whatever format it was read from. It also keeps its source JSON, so that
+rows are passed on to files and models unchanged, including unknown keys.
 """
 
 import json
@@ -11,13 +11,19 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct
 
-Text = bytes | Raw  # a piece of JSON
+Text = bytes | Raw  # JSON text
 Severity = Literal["error", "warning", "info"]
-FOLDED = 200  # characters of a text that a notebook shows before it folds the rest
+FOLDED = 200  # characters of a text shown in a notebook; the rest is folded
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where a row is, for people: `data/valid.jsonl, line 17`, or `item 3` where there is no file."""
+    """The location of a row. `str(place)` is `data/valid.jsonl, line 17`, or `item 3` for a row of a list.
+
+    Attributes:
+        file: Path of the file; empty for a row of a list.
+        number: Number of the line or item, starting at 1.
+        unit: `line` for JSONL, `item` for a JSON array or a Python list.
+    """
 
     file: str
     number: int
@@ -28,7 +34,13 @@ class Place(Struct, frozen=True, gc=False):
 
 
 class Tool(Struct, frozen=True):
-    """A name, a description and the JSON Schema of its arguments (`{}` where none was given)."""
+    """A tool that a model may call.
+
+    Attributes:
+        name: Name of the tool.
+        description: Description shown to the model; empty if there is none.
+        parameters: JSON Schema of the arguments; `{}` if none was given.
+    """
 
     name: str
     description: str = ""
@@ -36,11 +48,16 @@ class Tool(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A tool name and an arguments object, or the malformed text.
+    """A tool call: the name of a tool and its arguments, or the text of a malformed call.
 
-    `malformed` is empty for a well-formed call, else the reason in a few words. A malformed call keeps its name if it has
-    one (else `""`), has `arguments` `{}`, and keeps in `text` what stood in place of the arguments (of the whole call, where
-    nothing was recognised). `str(call)` is how code would write it.
+    `str(call)` is the call as code: `get_weather(city="Bonn")`.
+
+    Attributes:
+        name: Name of the tool; empty if a malformed call has none.
+        arguments: The arguments by name; `{}` for a malformed call.
+        id: Id of the call; None if it has none.
+        malformed: Why the call is malformed, in a few words; empty for a well-formed call.
+        text: For a malformed call, the text in place of the arguments, or the whole call if nothing in it was recognized.
     """
 
     name: str
@@ -56,9 +73,14 @@ class Call(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """Who spoke, what was said, what was called. `text` is `""` where there is none; parts that are not text are named in it.
+    """One message of a conversation.
 
-    `tool_call_id` and `name` belong to a tool's result.
+    Attributes:
+        role: `system`, `developer`, `user`, `assistant` or `tool`; other roles are kept as they are.
+        text: The text of the message; empty if there is none. Parts that are not text appear as `[image_url]`.
+        calls: The tool calls of the message.
+        tool_call_id: For a tool result, the id of the call it belongs to.
+        name: For a tool result, the name of the tool; for other roles, the name of the speaker.
     """
 
     role: str
@@ -69,12 +91,12 @@ class Message(Struct, frozen=True, gc=False):
 
 
 class SourceRow(Struct, frozen=True, gc=False):
-    """A row as it stood, so that what is passed on is what was there, unknown keys and all.
+    """The source JSON of a conversation or case, so that it can be passed on unchanged, including unknown keys.
 
-    `row` is the whole row in its own format. Each message's JSON in OpenAI's form is in `texts`, or still in `body`, an object that has
-    them under `messages`; they belong to `messages`, and `raw_tools` to `tools`: a conversation that has others is written anew.
-    `openai_calls` says that every call in it is known to be in OpenAI's form. Of a case, the JSON of each call of `expected` is
-    in `expected_texts`, or still in `expected_body`, an object that has them under `tool_calls`.
+    `row` is the whole row in its own format. The JSON of each message in the OpenAI chat format is in `texts`, or still inside `body`, an
+    object with a `messages` key. The JSON belongs to exactly these `messages` and `tools` (`raw_tools`): a conversation whose messages or
+    tools were replaced is serialized from scratch. `openai_calls` means that every call is already in the OpenAI format. For a case, the
+    JSON of each expected call is in `expected_texts`, or still inside `expected_body`, an object with a `tool_calls` key.
     """
 
     messages: Sequence["Message"] = ()
@@ -90,7 +112,15 @@ class SourceRow(Struct, frozen=True, gc=False):
 
 
 class Conversation(Struct, frozen=True, gc=False):
-    """Messages and tools: a row of a dataset."""
+    """A recorded conversation with tools: one row of a dataset.
+
+    Attributes:
+        id: Id of the row, or its number if it has none.
+        messages: The messages in order.
+        tools: The tools the model may call.
+        place: The file and line it was read from; None if it was built in Python.
+        original: Its source JSON, so that it can be written unchanged.
+    """
 
     id: str
     messages: tuple[Message, ...] = ()
@@ -100,11 +130,11 @@ class Conversation(Struct, frozen=True, gc=False):
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Every call of every message, in order."""
+        """Every tool call of every message, in order."""
         return tuple(call for message in self.messages for call in message.calls)
 
     def whole(self) -> "Conversation":
-        """The row as a conversation; a case is seen as if the assistant had made the expected calls."""
+        """Return the conversation itself. For a case: its messages, followed by the expected calls as an assistant message."""
         return self
 
     def _repr_html_(self) -> str:
@@ -112,7 +142,10 @@ class Conversation(Struct, frozen=True, gc=False):
 
 
 class Source(Struct, frozen=True):
-    """The conversation, message and call (None: the whole message) that a decision point was cut from."""
+    """The origin of a decision point: the id of its conversation, the index of the message and the index of the call in that message.
+
+    `call` is None if the decision point expects all calls of the message.
+    """
 
     conversation: str
     message: int
@@ -120,11 +153,21 @@ class Source(Struct, frozen=True):
 
 
 class Case(Conversation, frozen=True, gc=False, kw_only=True):
-    """What is asked and what is right: always the expected calls.
+    """A test: an input and the expected calls.
 
-    A decision point has `messages`, the talk so far. A scenario has `instructions` for a simulated user and a `completion`
-    condition instead, and perhaps `data` that a user who is no model goes by. `alternatives` are further lists of calls that are right too.
-    `index` is its place among the cases of its file, set where cases are enumerated to be run.
+    A decision point has `messages`, the conversation up to the call. A scenario has `instructions` for a simulated user instead.
+
+    Attributes:
+        expected: The expected calls (ground truth); empty if no call is expected.
+        alternatives: Other lists of calls that are also correct.
+        source: The conversation, message and call that a decision point was cut from.
+        instructions: For a scenario, what the simulated user wants.
+        completion: For a scenario, the condition under which the task is complete.
+        description: Description of a scenario.
+        scenario_type: Type of a scenario, for breakdowns.
+        group: Name of a group of similar cases, such as variants of one task, for consistency across the group.
+        data: For a scenario, data for a user that is not a model (rule-based or scripted).
+        index: Position among the cases of its file, starting at 0; set when cases are run.
     """
 
     expected: tuple[Call, ...] = ()
@@ -140,21 +183,30 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_scenario(self) -> bool:
+        """Whether the case is a scenario; otherwise it is a decision point."""
         return bool(self.instructions)
 
     def whole(self) -> Conversation:
-        """What was asked, and then the expected calls as if the assistant had made them."""
-        asked = (Message("user", self.instructions),) if self.is_scenario else self.messages
-        answer = Message("assistant", "" if self.expected else "(no call)", self.expected)
-        return Conversation(self.id, (*asked, answer), self.tools, self.place)
+        """Return the input as a conversation, followed by the expected calls as an assistant message."""
+        messages = (Message("user", self.instructions),) if self.is_scenario else self.messages
+        expected = Message("assistant", "" if self.expected else "(no call)", self.expected)
+        return Conversation(self.id, (*messages, expected), self.tools, self.place)
 
     def _repr_html_(self) -> str:
-        asked = f"<p>{escape(self.instructions)}</p>" if self.instructions else _messages_html(self.messages)
-        return f"<b>{escape(self.id)}</b>{asked}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
+        body = f"<p>{escape(self.instructions)}</p>" if self.instructions else _messages_html(self.messages)
+        return f"<b>{escape(self.id)}</b>{body}<p>expected {_calls_html(self.expected) or 'no call'}</p>"
 
 
 class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What an answer took: seconds of the last try, tokens, what they cost (None: no price is known), how often it was asked for."""
+    """The usage of one prediction.
+
+    Attributes:
+        seconds: Latency of the last attempt.
+        input_tokens: Tokens of the prompt.
+        output_tokens: Tokens of the response.
+        cost: Cost of the tokens; None if no price is configured.
+        attempts: Number of attempts, including retries.
+    """
 
     seconds: float = 0.0
     input_tokens: int = 0
@@ -164,9 +216,11 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class EndStates(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a conversation changed in what its tools work on, and what the expected calls change in a fresh copy of it: rows as they are in
-    the end, by table and key, of those that are new or others than before; null for one that is gone. `new_…` name the rows that were
-    not there before, as `table/key`. Expected values may be matchers. `unknown` says why it is not known what the expected calls lead to.
+    """The end state of a simulation, and the state that the expected calls lead to from the same start.
+
+    Both hold only rows that changed, by table and key, with their final values; a deleted row is None. Expected values may be matchers.
+    `new_reached` and `new_expected` list the rows that did not exist before, as `table/key`. `unknown` says why the expected state could
+    not be determined; empty if it could.
     """
 
     reached: dict[str, dict[str, dict[str, Any] | None]] = {}
@@ -177,12 +231,25 @@ class EndStates(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What came back for a case in one trial: calls and text, or, where `error` is not empty, why nothing did.
+    """The response of a model to a case, in one trial: its calls and text, or an error.
 
-    `thinking` is the model's reasoning, kept apart from its text; `finish_reason` is why it stopped, in the server's word. A time-out is an
-    error; invalid JSON, no call and an unknown tool are predictions. `usage` is None where it was not measured. For a conversation that was
-    simulated or recorded, `transcript` has its messages, `ending` the reason it ended, `states` the states it led to, `reward` the score of
-    an external judge, `misses` the number of calls without a recorded result.
+    A time-out or a rate limit is an error and is excluded from scores. Invalid JSON, no call and an unknown tool are predictions and are
+    scored.
+
+    Attributes:
+        case: Id of the case.
+        trial: Number of the trial, starting at 0.
+        calls: The actual calls.
+        text: The text of the response.
+        thinking: The model's reasoning, separate from its text.
+        error: Why there is no response; empty if there is one.
+        finish_reason: Why the model stopped, as reported by the server.
+        usage: Tokens, cost and latency; None if not measured.
+        transcript: The messages of a simulated or recorded conversation.
+        ending: Why that conversation ended.
+        states: The end state that it reached, and the expected one.
+        reward: The score of an external judge.
+        misses: Number of calls for which no recorded result exists.
     """
 
     case: str
@@ -201,10 +268,18 @@ class Prediction(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that is wrong with a dataset: what, how bad, where, and a sentence.
+    """One problem that `lint` found in a dataset.
 
-    `message` is the index in the row's messages, `call` the tool's name, `argument` the argument's path; None where it
-    does not apply. `line` is the row's number and `row_id` its id; None for a finding about the whole file.
+    Attributes:
+        code: Kind of problem, such as `hallucinated_value`.
+        severity: `error`, `warning` or `info`.
+        sentence: Description of the problem.
+        file: File of the row.
+        line: Line (or item) of the row; None for a finding about the whole file.
+        row_id: Id of the row; None for a finding about the whole file.
+        message: Index of the message in the row.
+        call: Name of the tool.
+        argument: Path of the argument.
     """
 
     code: str
@@ -238,10 +313,18 @@ FaultKind = Literal[
 
 
 class Fault(Struct, frozen=True):
-    """Why it was wrong: the kind, the place, both values, and the evaluators that count it.
+    """One reason why a prediction is wrong.
 
-    `expected_index` and `actual_index` say which call of either list it is about, `argument` which argument; None where it does not apply.
-    `origin` says of a wrong value where it came from: `hallucinated`, or `elsewhere`, then `origin_message` is the message.
+    Attributes:
+        kind: Kind of fault, such as `wrong_value`.
+        expected_index: Index of the expected call; None if the fault has none.
+        actual_index: Index of the actual call; None if the fault has none.
+        argument: Path of the argument; None if the fault is about a whole call.
+        expected: The expected value.
+        actual: The actual value.
+        evaluators: Names of the evaluators that count this fault.
+        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from another message.
+        origin_message: Index of that message.
     """
 
     kind: FaultKind
@@ -256,7 +339,15 @@ class Fault(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True, omit_defaults=True):
-    """Something worth knowing that is no fault. `message` is where it was, in the transcript."""
+    """An observation that is not scored.
+
+    Attributes:
+        kind: Kind of note.
+        sentence: Description of the observation.
+        actual_index: Index of the actual call; None if the note has none.
+        argument: Path of the argument.
+        message: Index of the message in the transcript.
+    """
 
     kind: str
     sentence: str
@@ -266,7 +357,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
 
 
 def _json(value: Any) -> str:
-    if value.__class__ is str and value.isprintable() and '"' not in value and "\\" not in value:  # as JSON writes it, only sooner
+    if value.__class__ is str and value.isprintable() and '"' not in value and "\\" not in value:  # fast path with the same result as JSON
         return f'"{value}"'
     return json.dumps(value, ensure_ascii=False)
 

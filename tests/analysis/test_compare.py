@@ -1,4 +1,4 @@
-"""Two runs against each other: what differs, how sure that is, what was fixed and what broken (docs/metrics.md, section 11)."""
+"""Two runs against each other: what differs, how sure that is, what was fixed and what broken (docs/reference/metrics.md, section 11)."""
 
 import random
 from collections.abc import Sequence
@@ -239,9 +239,9 @@ def test_one_conversation_has_no_interval() -> None:
 
 
 BAD: list[tuple[list[tuple[str, Any]], str]] = [
-    ([], "there are no runs: two are needed to compare"),
-    ([("base", {"a": [RIGHT]})], "there is only one run: two are needed to compare"),
-    ([("base", {}), ("tuned", {})], "no case is scored in both base and tuned: they have none"),
+    ([], "expected at least two runs to compare, got 0"),
+    ([("base", {"a": [RIGHT]})], "expected at least two runs to compare, got 1"),
+    ([("base", {}), ("tuned", {})], "no case is scored in both base and tuned: both are empty"),
     (
         [("base", {"a": [RIGHT]}), ("tuned", {"b": [RIGHT], "c": [RIGHT]})],
         "no case is scored in both base and tuned: 1 case only in base, 2 cases only in tuned",

@@ -1,4 +1,4 @@
-"""How sure a difference is; against scipy and brute force where that is known (docs/metrics.md, section 11)."""
+"""How sure a difference is; against scipy and brute force where that is known (docs/reference/metrics.md, section 11)."""
 
 import random
 from collections import Counter, defaultdict

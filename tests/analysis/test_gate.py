@@ -59,12 +59,12 @@ def test_unbounded_metric_may_exceed_0_to_1() -> None:
 @pytest.mark.parametrize(
     "bound, significant, after, met, text",
     [
-        (0.02, False, 39, True, ".975, was .95"),
-        (0.0, False, 38, True, ".95, was .95"),
-        (0.05, False, 36, True, ".9, was .95"),
-        (0.02, False, 36, False, ".9, was .95: lower by .05, at most .02"),
-        (0.02, True, 36, True, ".9, was .95: lower by .05, at most .02, but within noise"),
-        (0.02, True, 20, False, ".5, was .95: lower by .45, at most .02"),
+        (0.02, False, 39, True, ".975, baseline .95"),
+        (0.0, False, 38, True, ".95, baseline .95"),
+        (0.05, False, 36, True, ".9, baseline .95: drop .05 ≤ .05"),
+        (0.02, False, 36, False, ".9, baseline .95: drop .05 > .02"),
+        (0.02, True, 36, True, ".9, baseline .95: drop .05 > .02, but within noise"),
+        (0.02, True, 20, False, ".5, baseline .95: drop .45 > .02"),
     ],
 )
 def test_maximum_drop_of_a_metric(bound: float, significant: bool, after: int, met: bool, text: str) -> None:
@@ -73,22 +73,22 @@ def test_maximum_drop_of_a_metric(bound: float, significant: bool, after: int, m
 
 
 def test_drop_is_over_common_cases() -> None:
-    """The run as a whole is worse, as it has cases that are harder: on those of the baseline it is as it was."""
+    """The run as a whole is worse because of harder cases; on the cases of the baseline it is unchanged."""
     gate = Gate(max_drop={"call.score": 0.0}, baseline="base")
     assert judged(gate, [*some(20), *(wrong(f"hard{n}") for n in range(40))], some(20))[0].met
 
 
-def test_metric_of_one_run_only_fails() -> None:
+def test_metric_that_one_run_lacks_fails() -> None:
     grades, before = some(20), some(20)
     for one in before:
         del one.metrics["call.pass"]
     gate = Gate(max_drop={"call.pass": 0.1}, baseline="base")
     assert judged(gate, grades, before) == [
-        GateCheck("max_drop", "call.pass", False, "not measured in both, a drop of at most .1 was allowed")
+        GateCheck("max_drop", "call.pass", False, "not measured in both runs, expected a drop of at most .1")
     ]
 
 
-@pytest.mark.parametrize("most, met, text", [(2, True, "2, at most 2"), (1200, True, "2, at most 1,200"), (1, False, "2 > 1")])
+@pytest.mark.parametrize("most, met, text", [(2, True, "2 ≤ 2"), (1200, True, "2 ≤ 1,200"), (1, False, "2 > 1")])
 def test_maximum_of_errors(most: int, met: bool, text: str) -> None:
     grades = [right("a"), failed("b"), failed("c")]
     assert judged(Gate(max_errors=most), grades) == [GateCheck("max_errors", "errors", met, text)]
@@ -102,9 +102,9 @@ def test_maximum_of_errors(most: int, met: bool, text: str) -> None:
 )
 def test_run_without_scored_cases_never_passes(gate: Gate, grades: list[GradeRecord]) -> None:
     first, *others = judged(gate, grades)
-    assert first == GateCheck("scored", "scored cases", False, "none: there is nothing to judge by")
+    assert first == GateCheck("scored", "scored cases", False, "0: nothing to check")
     assert [one.met for one in others] == [gate.max_errors is not None]
-    assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 conditions met"
+    assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 thresholds met"
 
 
 def test_unfinished_run_never_passes() -> None:
@@ -116,23 +116,23 @@ def test_unfinished_run_never_passes() -> None:
 @pytest.mark.parametrize(
     "gate, sentence",
     [
-        (Gate(), "the gate has no condition: it would let everything through"),
-        (Gate(baseline="base"), "the gate has no condition: it would let everything through"),
-        (Gate(min={"call.scor": 0.5}), "no metric called 'call.scor'. Did you mean call.score?"),
-        (Gate(min={"xyz": 0.5}), "no metric called 'xyz'"),
-        (Gate(max_drop={"schema.overall": 0.5}, baseline="base"), "no metric called 'schema.overall'"),
-        (Gate(max_drop={"call.score": 0.5}), "--max-drop needs something to drop from"),
-        (Gate(max_drop={"call.score": -0.1}, baseline="base"), "--max-drop call.score=-0.1: a drop is 0 or more"),
-        (Gate(max_drop={"call.score": 2.0}, baseline="base"), "--max-drop call.score=2: call.score goes from 0 to 1"),
-        (Gate(min={"call.score": 90.0}), "--min call.score=90: call.score goes from 0 to 1"),
-        (Gate(min={"call.score": -0.5}), "--min call.score=-0.5: call.score goes from 0 to 1"),
-        (Gate(min={"call.score": float("nan")}), "--min call.score=nan: a number was expected"),
-        (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "--max-drop call.score=inf: a number was expected"),
-        (Gate(max_errors=-1), "--max-errors is -1, 0 or more was expected"),
+        (Gate(), "the gate has no threshold: every run would pass"),
+        (Gate(baseline="base"), "the gate has no threshold: every run would pass"),
+        (Gate(min={"call.scor": 0.5}), "unknown metric 'call.scor'. Did you mean call.score?"),
+        (Gate(min={"xyz": 0.5}), "unknown metric 'xyz'"),
+        (Gate(max_drop={"schema.overall": 0.5}, baseline="base"), "unknown metric 'schema.overall'"),
+        (Gate(max_drop={"call.score": 0.5}), "--max-drop needs a baseline"),
+        (Gate(max_drop={"call.score": -0.1}, baseline="base"), "--max-drop: call.score: expected a drop of 0 or more, got -0.1"),
+        (Gate(max_drop={"call.score": 2.0}, baseline="base"), "--max-drop: call.score: expected a drop of at most 1, got 2"),
+        (Gate(min={"call.score": 90.0}), "--min: call.score: expected a number from 0 to 1, got 90"),
+        (Gate(min={"call.score": -0.5}), "--min: call.score: expected a number from 0 to 1, got -0.5"),
+        (Gate(min={"call.score": float("nan")}), "--min: call.score: expected a number, got nan"),
+        (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "--max-drop: call.score: expected a number, got inf"),
+        (Gate(max_errors=-1), "--max-errors: expected 0 or more, got -1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_unusable_gate_is_refused(gate: Gate, sentence: str) -> None:
+def test_invalid_gate_is_refused(gate: Gate, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
         validate_gate(gate, {name: DEFINITIONS[name] for name in METRICS})
     assert str(refused.value) == sentence
@@ -141,13 +141,13 @@ def test_unusable_gate_is_refused(gate: Gate, sentence: str) -> None:
 @pytest.mark.parametrize(
     "text", ["call.score", "call.score=", "=0.9", " =0.9", "call.score=high", "call.score=0,9", "call.score=nan", "call.score=-inf", ""]
 )
-def test_unusable_threshold_is_refused(text: str) -> None:
+def test_invalid_threshold_is_refused(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_thresholds([text], "min")
-    assert str(refused.value) == f"--min {text} is not METRIC=NUMBER"
+    assert str(refused.value) == f"--min: expected METRIC=NUMBER, got {text!r}"
 
 
 def test_thresholds_are_parsed() -> None:
     assert parse_thresholds(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
-    with pytest.raises(BadInput, match="--max-drop is given twice for call.score"):
+    with pytest.raises(BadInput, match=r"--max-drop: call\.score is given twice"):
         parse_thresholds(["call.score=0.9", "call.score=0.8"], "max-drop")

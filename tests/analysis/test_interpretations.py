@@ -1,11 +1,11 @@
-"""What numbers mean in words, and what to check first."""
+"""What the numbers of a run mean, and what to check first."""
 
 import pytest
 
 from callmark.analysis.breakdowns import OTHERS, Slice
 from callmark.analysis.functions import ArgumentSummary, FunctionSummary, FunctionTable
 from callmark.analysis.interpretations import (
-    FEWEST,
+    MIN_CASES,
     Interpretation,
     interpret,
     interpret_arguments,
@@ -78,8 +78,9 @@ def test_many_unreadable_predictions_are_reported(graded: int, errors: int, malf
 
 def test_errors_and_malformed_calls_are_counted_separately() -> None:
     (found,) = interpret_unreadable(100, 1, 9)
-    assert found.text == "1 error and 9 malformed calls in 100 answers"
+    assert found.text == "1 error and 9 malformed calls in 100 predictions"
     assert any("JSON" in check for check in found.checks)
+    assert all(check.startswith("Check that ") for check in found.checks)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_errors_and_malformed_calls_are_counted_separately() -> None:
         (0.92, 0.85, ""),  # not far enough apart
         (0.8, 0.78, ""),  # neither high nor low
         (0.95, 0.85, HIGH_LOW),
-        (0.9, 0.8, HIGH_LOW),  # apart by .1, whatever is left in the last place
+        (0.9, 0.8, HIGH_LOW),  # apart by .1, despite rounding
         (0.95, 0.3, HIGH_LOW),
         (0.8, 0.6, HIGH_LOW),
         (0.6, 0.95, LOW_HIGH),
@@ -106,7 +107,7 @@ def test_precision_against_recall(precision: float, recall: float, word: str) ->
 
 
 @pytest.mark.parametrize(
-    "precision, recall, word", [(0.95, 0.6, "incomplete"), (0.6, 0.95, "wrong ones as well"), (0.5, 0.5, "significant"), (0.95, 0.95, "")]
+    "precision, recall, word", [(0.95, 0.6, "incomplete"), (0.6, 0.95, "so are wrong ones"), (0.5, 0.5, "significant"), (0.95, 0.95, "")]
 )
 def test_precision_against_recall_of_arguments(precision: float, recall: float, word: str) -> None:
     found = interpret_precision_and_recall({"process.args_precision": precision, "process.args_recall": recall})
@@ -128,8 +129,8 @@ def test_precision_without_recall_has_no_interpretation() -> None:
         (0.5, {"a": (9, 0.4), "b": (9, 0.7)}, "consistently low"),
         (0.7, {"a": (9, 0.5), "b": (9, 0.95)}, "variable"),
         (0.85, {"a": (9, 0.8), "b": (9, 0.9)}, ""),
-        (0.95, {"a": (FEWEST - 1, 0.0), "b": (99, 0.99), "c": (9, 0.95)}, "high"),  # too few to say anything
-        (0.95, {"a": (99, 0.5)}, "high"),  # one type is nothing to compare
+        (0.95, {"a": (MIN_CASES - 1, 0.0), "b": (99, 0.99), "c": (9, 0.95)}, "high"),  # too few cases to rank
+        (0.95, {"a": (99, 0.5)}, "high"),  # a single type cannot be compared
     ],
 )
 def test_reliability_across_scenario_types(whole: float, types: dict[str, tuple[int, float]], word: str) -> None:
@@ -141,8 +142,8 @@ def test_reliability_across_scenario_types(whole: float, types: dict[str, tuple[
 def test_variable_reliability_names_best_and_weak_types() -> None:
     slices = [Slice(name, 10, {"process.reliability": mean}) for name, mean in [("refund", 0.5), ("exchange", 1.0), ("cancel", 0.3)]]
     (found,) = interpret_reliability({"process.reliability": 0.6}, slices)
-    assert found.text.endswith("(exchange 1.00, cancel 0.30)")
-    assert found.checks == ["cancel (0.30 of 10)", "refund (0.50 of 10)"]
+    assert found.text.endswith("(exchange 1, cancel .300)")
+    assert found.checks == ["Check cancel: reliability .300 in 10 cases.", "Check refund: reliability .500 in 10 cases."]
 
 
 def test_weakest_functions_come_first() -> None:
@@ -150,12 +151,15 @@ def test_weakest_functions_come_first() -> None:
         FunctionSummary("good", 50, 50, 50, 10, 1.0, 1.0),
         FunctionSummary("missed", 20, 10, 10, 10, 1.0, 0.5),
         FunctionSummary("rare", 2, 2, 0, 0, 0.0, 0.0),
-        FunctionSummary("made up", 0, 8, 0, 0, 0.0, None),
+        FunctionSummary("unlisted", 0, 8, 0, 0, 0.0, None),
         FunctionSummary("fine", 10, 9, 9, 9, 1.0, 0.9),
         FunctionSummary(OTHERS, 0, 900, 0, 0, 0.0, None),
     ]
     (found,) = interpret_functions(functions)
-    assert found.checks == ["made up: precision 0.00 of 8", "missed: precision 1.00 of 10, recall 0.50 of 20"]
+    assert found.checks == [
+        "Check unlisted: precision 0 (8 actual).",
+        "Check missed: precision 1 (10 actual), recall .500 (20 expected).",
+    ]
     assert interpret_functions(functions[:1]) == []
 
 
@@ -163,10 +167,10 @@ def test_repeatedly_wrong_arguments_are_named() -> None:
     arguments = [
         ArgumentSummary("f", "id", 9, 2, 0, 0, 0, 7, 3, 1, []),
         ArgumentSummary("f", OTHERS, 8, 0, 0, 8, 0, 0, 0, 0, []),
-        ArgumentSummary("g", "day", FEWEST - 1, 0, 0, 0, FEWEST - 1, 0, 0, 0, []),
+        ArgumentSummary("g", "day", MIN_CASES - 1, 0, 0, 0, MIN_CASES - 1, 0, 0, 0, []),
     ]
     (found,) = interpret_arguments(arguments)
-    assert found.checks == ["f.id (missing 2×, wrong value 7×)"]
+    assert found.checks == ["Check f.id: missing 2×, wrong value 7×."]
     assert interpret_arguments(arguments[2:]) == []
 
 

@@ -1,4 +1,4 @@
-"""Intervals that respect conversations; against scipy where every conversation has one value (docs/metrics.md, section 11)."""
+"""Intervals that respect conversations; against scipy where every conversation has one value (docs/reference/metrics.md, section 11)."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""pass@k, pass^k and consistency; against the counting of every choice of k trials (docs/metrics.md, section 11)."""
+"""pass@k, pass^k and consistency; against the counting of every choice of k trials (docs/reference/metrics.md, section 11)."""
 
 from itertools import combinations
 from statistics import fmean
@@ -82,7 +82,7 @@ def test_group_is_consistent_when_all_its_cases_have_the_same_outcome() -> None:
 
 
 def test_unknown_metric_is_refused_with_the_nearest() -> None:
-    with pytest.raises(BadInput, match=r"no metric called 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
+    with pytest.raises(BadInput, match=r"unknown metric 'call.pas' in the grade of case 'a'. Did you mean call.pass?"):
         summarize_trials([grade("a", 0, 1.0)], metric="call.pas")
 
 

@@ -34,7 +34,7 @@ def test_other_texts_are_not_dates(text: str) -> None:
     assert parse_date(text) is None
 
 
-def test_a_time_makes_it_an_instant() -> None:
+def test_date_with_a_time_is_an_instant() -> None:
     assert parse_date("2025-05-10T12:30:00Z") == datetime(2025, 5, 10, 12, 30, tzinfo=UTC)
     assert parse_date("2025-05-10 12:30") == datetime(2025, 5, 10, 12, 30)
 

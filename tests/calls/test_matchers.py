@@ -57,37 +57,38 @@ def test_only_the_expected_side_is_read_as_a_matcher() -> None:
     assert not agrees("x", {"$any": True})
     assert not agrees({"a": 1}, {"a": {"$any": True}})
     assert not agrees(5, '{"$any": true}')
-    assert not agrees('{"$any": true}', 5), "nor is a string of the expected side that holds one"
+    assert not agrees('{"$any": true}', 5), "nor is a string on the expected side that contains one"
 
 
 @pytest.mark.parametrize(
     "matcher, sentence",
     [
-        ({"$anny": True}, "a.b: there is no matcher called '$anny'. Did you mean $any?"),
-        ({"$any": False}, "a.b: $any takes true and nothing else"),
-        ({"$any": True, "$glob": "x"}, "a.b: $any and $glob stand together, one matcher was expected"),
-        ({"$regex": "("}, "a.b: $regex does not compile: "),
-        ({"$regex": "(?=x)"}, "a.b: $regex does not compile: "),
-        ({"$regex": 5}, "a.b: $regex wants a text"),
-        ({"$glob": 5}, "a.b: $glob wants a text"),
-        ({"$glob": "x", "$case": 1}, "a.b: $glob has a $case"),
-        ({"$one_of": []}, "a.b: $one_of wants a list"),
-        ({"$one_of": [{"$nope": 1}]}, "a.b.$one_of[0]: there is no matcher called '$nope'"),
-        ({"$set": 5}, "a.b: $set wants a list"),
-        ({"$approx": 5}, "a.b: $approx wants a tolerance"),
-        ({"$approx": "x", "$abs": 1}, "a.b: $approx wants a number"),
-        ({"$approx": 5, "$abs": -1}, "a.b: $approx has a tolerance that is no number, or below 0"),
-        ({"$approx": 5, "$abs": 1, "$rel": 1}, "a.b: $approx wants a tolerance: either"),
-        ({"$date": "soon"}, "a.b: $date wants a date"),
-        ({"$text": "x"}, "a.b: $text wants a $ratio"),
-        ({"$text": "x", "$ratio": 2}, "a.b: $text wants a $ratio"),
-        ({"$contains": 5}, "a.b: $contains wants a text"),
-        ({"$not": {"$nope": 1}}, "a.b: there is no matcher called '$nope'"),
-        ({"$optional": {"$regex": "("}}, "a.b: $regex does not compile"),
-        ([{"$nope": 1}], "a.b[0]: there is no matcher called '$nope'"),
+        ({"$anny": True}, "a.b: unknown matcher '$anny'. Did you mean $any?"),
+        ({"$any": False}, "a.b: $any: expected true, got false"),
+        ({"$any": True, "$glob": "x"}, "a.b: expected one matcher, got $any and $glob"),
+        ({"$regex": "("}, "a.b: $regex: invalid pattern: "),
+        ({"$regex": "(?=x)"}, "a.b: $regex: invalid pattern: "),
+        ({"$regex": 5}, "a.b: $regex: expected a string, got 5"),
+        ({"$glob": 5}, "a.b: $glob: expected a string, got 5"),
+        ({"$glob": "x", "$case": 1}, "a.b: $case: expected true or false, got 1"),
+        ({"$one_of": []}, "a.b: $one_of: expected a list of at least 1 item, got 0"),
+        ({"$one_of": [{"$nope": 1}]}, "a.b.$one_of[0]: unknown matcher '$nope'"),
+        ({"$set": 5}, "a.b: $set: expected a list of at most 500 items, got 5"),
+        ({"$set": [1] * 501}, "a.b: $set: expected a list of at most 500 items, got 501"),
+        ({"$approx": 5}, "a.b: $approx: expected $abs or $rel as the tolerance, got neither"),
+        ({"$approx": "x", "$abs": 1}, 'a.b: $approx: expected a number, got "x"'),
+        ({"$approx": 5, "$abs": -1}, "a.b: $abs: expected a number of at least 0, got -1"),
+        ({"$approx": 5, "$abs": 1, "$rel": 1}, "a.b: $approx: expected $abs or $rel as the tolerance, got both"),
+        ({"$date": "soon"}, 'a.b: $date: expected a date (ISO 8601, 10 May 2025 or May 10, 2025), got "soon"'),
+        ({"$text": "x"}, "a.b: $ratio: expected a number from 0 to 1, but it is missing"),
+        ({"$text": "x", "$ratio": 2}, "a.b: $ratio: expected a number from 0 to 1, got 2"),
+        ({"$contains": 5}, "a.b: $contains: expected a string, got 5"),
+        ({"$not": {"$nope": 1}}, "a.b: unknown matcher '$nope'"),
+        ({"$optional": {"$regex": "("}}, "a.b: $regex: invalid pattern"),
+        ([{"$nope": 1}], "a.b[0]: unknown matcher '$nope'"),
     ],
 )
-def test_an_unusable_matcher_is_refused_with_its_place(matcher: Any, sentence: str) -> None:
+def test_invalid_matcher_is_rejected_with_its_path(matcher: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
         check_matchers({"a": {"b": matcher}})
     assert sentence in str(raised.value)

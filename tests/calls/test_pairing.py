@@ -35,7 +35,7 @@ def test_comparing_arguments(
     assert (found.missing, found.extra, found.differ) == (missing, extra, differ)
 
 
-def test_arguments_that_equal_being_left_out_count_on_neither_side() -> None:
+def test_arguments_equivalent_to_omission_are_not_counted() -> None:
     schema = {"properties": {"n": {"type": "integer", "default": 10}, "t": {"type": "string"}}}
     found = compare_arguments({"n": 10}, {"t": None}, parameters=schema)
     assert (found.agree, found.expected, found.actual, found.named) == (0, 0, 0, 0)
@@ -86,7 +86,7 @@ def test_pairs(expected: list[Call], actual: list[Call], pairs: list[tuple[int, 
     assert len(found.unpaired_actual) == len(actual) - len(pairs)
 
 
-def test_names_pair_in_any_case_on_request() -> None:
+def test_names_are_paired_without_case_on_request() -> None:
     assert indexes(pair_calls([tool_call("P-Create")], [tool_call("p-create")], ignore_case=True)) == [(0, 0)]
     assert indexes(pair_calls([tool_call("P-Create"), tool_call("x")], [tool_call("X"), tool_call("p-create")], ignore_case=True)) == [
         (0, 1),
@@ -129,7 +129,7 @@ def every_pairing(expected: Sequence[Call], actual: Sequence[Call]) -> list[list
 
 @pytest.mark.laws
 @given(few_calls.filter(lambda calls: len(calls) <= 3), few_calls)
-def test_a_pairing_is_one_to_one_and_none_is_better(expected: list[Call], actual: list[Call]) -> None:
+def test_pairing_is_one_to_one_and_optimal(expected: list[Call], actual: list[Call]) -> None:
     found = indexes(pair_calls(expected, actual))
     assert len({one for one, _ in found}) == len({other for _, other in found}) == len(found)
     assert all(expected[one].name == actual[other].name for one, other in found)

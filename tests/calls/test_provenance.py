@@ -124,7 +124,7 @@ def test_values_listed_in_the_schema_need_no_source(value: Any, paths: list[str]
     assert hallucinated(value, tools=(Tool("f", "", LISTED),)) == paths
 
 
-def test_a_schema_that_refers_to_itself_ends() -> None:
+def test_recursive_schema_terminates() -> None:
     schema = {"properties": {"x": {"$ref": "#/properties/x"}}}
     assert hallucinated("a", tools=(Tool("f", "", schema),)) == ["x"]
 
@@ -157,7 +157,7 @@ def test_a_megabyte_is_searched_in_bounded_time() -> None:
         ("a#", "a#x " * 300, ["x"]),
     ],
 )
-def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str, paths: list[str]) -> None:
+def test_repetitive_text_is_searched_completely(value: str, text: str, paths: list[str]) -> None:
     assert hallucinated(value, said(text)) == paths
 
 
@@ -176,7 +176,7 @@ def test_a_text_that_repeats_itself_is_searched_to_its_end(value: str, text: str
         (815, "nothing", "user", False),
     ],
 )
-def test_some_values_are_quickly_found_hallucinated(value: str | int, text: str, role: str, expected: bool) -> None:
+def test_quick_check_finds_hallucinated_values(value: str | int, text: str, role: str, expected: bool) -> None:
     assert fast_hallucinated(value, [said(text, role)]) is expected
 
 
@@ -185,7 +185,7 @@ words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
 
 @pytest.mark.laws
 @given(words, st.lists(st.builds(Message, st.sampled_from(["user", "tool", "assistant"]), words | words.map("x{}y 2025-05-10".format))))
-def test_the_quick_check_agrees_with_the_full_search(value: str, messages: list[Message]) -> None:
+def test_quick_check_agrees_with_the_full_search(value: str, messages: list[Message]) -> None:
     if fast_hallucinated(value, messages):
         assert SourceIndex(messages).find(value) is None
 

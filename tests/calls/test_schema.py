@@ -27,14 +27,14 @@ arguments = st.dictionaries(st.sampled_from("abc"), st.sampled_from(["x", 1, 1.0
 
 @pytest.mark.laws
 @given(schemas, arguments)
-def test_a_call_could_run_when_its_types_fit(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
+def test_call_could_run_if_its_types_fit(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
     found = Schemas([Tool("f", "", schema)])
     assert found.could_run(Call("f", given_arguments)) is types_fit(given_arguments, schema, schema)
 
 
 @pytest.mark.laws
 @given(schemas, arguments)
-def test_a_call_that_is_quickly_found_correct_could_run(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
+def test_call_found_correct_by_the_quick_check_could_run(schema: dict[str, Any], given_arguments: dict[str, Any]) -> None:
     found = Schemas([Tool("f", "", schema)])
     call = Call("f", given_arguments)
     if found.fast_correct(call, call):
@@ -48,6 +48,6 @@ def test_items_of_another_type_need_a_full_comparison(made: list[Any]) -> None:
     assert found.fast_correct(Call("f", {"a": [1]}), Call("f", {"a": [1]}))
 
 
-@pytest.mark.parametrize("call", [Call("g"), Call("f", {}, None, "cut off", "{")])
+@pytest.mark.parametrize("call", [Call("g"), Call("f", {}, None, "truncated JSON", "{")])
 def test_an_unknown_tool_and_a_malformed_call_could_not_run(call: Call) -> None:
     assert not Schemas([Tool("f")]).could_run(call)

@@ -84,30 +84,31 @@ def test_result_needs_a_call_with_a_result() -> None:
     assert find_pattern(read_pattern("find > get(x=$result)"), calls(tool_call("find"), tool_call("get", x=None))) is None
 
 
-def test_a_malformed_call_matches_no_step_but_keeps_its_place() -> None:
-    broken = Call("a", {}, None, "cut off", "{")
+def test_malformed_call_matches_no_step_but_counts_as_a_call() -> None:
+    broken = Call("a", {}, None, "truncated JSON", "{")
     assert find_pattern(read_pattern("a"), calls(broken)) is None
     assert find_pattern(read_pattern("a > b"), calls(A, broken, B)) is None
 
 
 @pytest.mark.parametrize(
-    "pattern, at, expected",
+    "pattern, problem",
     [
-        ("", "character 1 stands the end", "a tool's name"),
-        ("a >", "character 4 stands the end", "a tool's name"),
-        ("> b", "character 1 stands '> b'", "a tool's name"),
-        ("a b", "character 3 stands 'b'", "'>' or '>>'"),
-        ("a(", "character 3 stands the end", "argument=value"),
-        ("a(x", "character 3 stands 'x'", "argument=value"),
-        ("a(x=)", "character 5 stands ')'", "a value"),
-        ("a(x=1 y=2", "character", "expected"),
+        ("", "character 1: expected a tool name, got the end of the pattern"),
+        ("a >", "character 4: expected a tool name, got the end of the pattern"),
+        ("> b", "character 1: expected a tool name, got '> b'"),
+        ("a b", "character 3: expected '>' or '>>', got 'b'"),
+        ("a(", "character 3: expected ARGUMENT=VALUE, got the end of the pattern"),
+        ("a(x", "character 3: expected ARGUMENT=VALUE, got 'x'"),
+        ("a(x=)", "character 5: expected a value, got ')'"),
+        ("a(x=1 y=2", "character 10: expected ',' or ')', got the end of the pattern"),
+        ("a(x=$result)", "$result is the result of the previous step, so it cannot be used in the first step"),
+        (" > ".join("a" * 51), "expected at most 50 steps"),
     ],
 )
-def test_a_pattern_that_cannot_be_read_says_where(pattern: str, at: str, expected: str) -> None:
+def test_syntax_error_in_a_pattern_names_the_character(pattern: str, problem: str) -> None:
     with pytest.raises(BadInput) as raised:
         read_pattern(pattern)
-    assert at in str(raised.value)
-    assert expected in str(raised.value)
+    assert problem in str(raised.value)
     assert "find_*" in raised.value.hint
 
 

@@ -84,7 +84,7 @@ MALFORMED_SHAPES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize("value, reason, text", MALFORMED_SHAPES)
-def test_contradictory_and_unknown_shapes_are_malformed(value: dict[str, Any], reason: str, text: str) -> None:
+def test_conflicting_and_unknown_shapes_are_malformed(value: dict[str, Any], reason: str, text: str) -> None:
     name = "g" if value.get("name") == "f" and isinstance(value.get("function"), dict) else "f"
     for call in (read_call(value), read_call_text(json.dumps(value).encode())):
         assert (call.name, call.arguments) == (name, {})
@@ -128,7 +128,7 @@ def test_arguments_count_whatever_their_key(key: str, side: str, city: str | Non
 def test_missing_null_or_blank_arguments_are_empty(arguments: Any) -> None:
     call = read_call({"name": "f", "arguments": arguments})
     assert call.arguments == {}
-    assert bool(call.malformed) == (arguments == "null"), "the text null is JSON, but no object"
+    assert bool(call.malformed) == (arguments == "null"), "the text null is JSON, but not an object"
 
 
 def test_missing_arguments_are_empty() -> None:
@@ -138,28 +138,28 @@ def test_missing_arguments_are_empty() -> None:
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        ("[1]", "an array"),
+        ("[1]", "expected an object, got a list"),
         ("5", "a number"),
         ('"{}"', "a string"),
         ("true", "a boolean"),
         (5, "a number"),
-        ([1], "an array"),
+        ([1], "expected an object, got a list"),
         (True, "a boolean"),
-        ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": Infinity}', "not JSON"),
-        ('{"a": 1} and more', "not JSON at character 10"),
-        ('{"a": 1', "cut off"),
-        ('{"a": "x', "cut off"),
-        ("{'a': 1}", "not JSON at character 2"),
-        ('{"a": 1e999}', "outside double range"),
-        ('{"a": -1e999}', "outside double range"),
-        ('{"a": ' + "9" * 400 + "}", "outside double range"),
-        ('{"a": ' + "9" * 5000 + "}", "outside double range"),
+        ('{"a": NaN}', "NaN is not valid JSON"),
+        ('{"a": Infinity}', "Infinity is not valid JSON"),
+        ('{"a": 1} and more', "invalid JSON at character 10"),
+        ('{"a": 1', "truncated JSON"),
+        ('{"a": "x', "truncated JSON"),
+        ("{'a': 1}", "invalid JSON at character 2"),
+        ('{"a": 1e999}', "outside the double range"),
+        ('{"a": -1e999}', "outside the double range"),
+        ('{"a": ' + "9" * 400 + "}", "outside the double range"),
+        ('{"a": ' + "9" * 5000 + "}", "outside the double range"),
         ('{"a": "\\ud800"}', "lone surrogate"),
         ('{"a": "\ud800"}', "lone surrogate"),
         ({"a": "\ud800"}, "lone surrogate"),
-        ({"a": float("nan")}, "outside double range"),
-        ({"a": 16**9000}, "outside double range"),
+        ({"a": float("nan")}, "outside the double range"),
+        ({"a": 16**9000}, "outside the double range"),
         ('{"a":' * 201 + "1" + "}" * 201, "nesting deeper than 200"),
         ('{"a":' * 10_000 + "1" + "}" * 10_000, "nesting deeper than 200"),
         ('{"a":' + "[" * 200 + "]" * 200 + "}", "nesting deeper than 200"),
@@ -191,12 +191,12 @@ def test_a_call_without_a_name_is_malformed(value: Any) -> None:
     assert call.name == ""
 
 
-def test_the_whole_text_is_kept_where_nothing_is_recognized() -> None:
+def test_unrecognized_call_keeps_its_whole_text() -> None:
     assert read_call(5).text == "5"
     assert read_call({"x": 1}).text == '{"x":1}'
 
 
-def test_json_text_that_a_strict_reader_refuses_still_gives_the_name() -> None:
+def test_call_that_is_not_strict_json_keeps_its_name() -> None:
     call = read_call_text(b'{"id": "1", "name": "f", "arguments": {"a": 1e999}}')
     assert (call.name, call.id) == ("f", "1")
     assert "double range" in call.malformed
@@ -209,11 +209,11 @@ def test_a_single_call_is_a_list_of_one_and_null_is_empty() -> None:
     assert [call.name for call in read_calls([{"name": "f"}, 5])] == ["f", ""]
 
 
-def test_a_call_reads_as_code() -> None:
+def test_call_is_shown_as_code() -> None:
     assert (
         str(Call("get_order", {"id": "#W1", "n": 2, "deep": {"a": [True, None]}})) == 'get_order(id="#W1", n=2, deep={"a": [true, null]})'
     )
-    assert str(Call("f", {}, None, "cut off", '{"a')) == 'f(‹malformed: {"a›)'
+    assert str(Call("f", {}, None, "truncated JSON", '{"a')) == 'f(‹malformed: {"a›)'
 
 
 @pytest.mark.laws

@@ -100,11 +100,11 @@ PARAMETERS = {
         ({"unknown": None}, {"unknown": None}),
     ],
 )
-def test_some_arguments_equal_being_left_out(arguments: dict[str, Any], left: dict[str, Any]) -> None:
+def test_arguments_equivalent_to_omission(arguments: dict[str, Any], left: dict[str, Any]) -> None:
     assert without_defaults(arguments, PARAMETERS) == left
 
 
-def test_without_a_schema_no_argument_equals_being_left_out() -> None:
+def test_without_a_schema_no_argument_is_equivalent_to_omission() -> None:
     assert without_defaults({"a": None}, {}) == {"a": None}
 
 

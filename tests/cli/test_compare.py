@@ -10,9 +10,9 @@ import pytest
 import callmark
 from callmark import ModelSettings
 from callmark.analysis.compare import Comparison
+from callmark.analysis.numbers import format_p_value
 from callmark.grading.settings import GradingSettings
 from callmark.models.scripted import RATES
-from callmark.reporting.numbers import format_p_value
 from callmark.runs.compare import compare_runs
 from callmark.runs.run import Run
 from tests.conftest import Cli
@@ -31,22 +31,32 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_runs_are_compared_case_by_case(cli: Cli, workdir: Path) -> None:
     completed = cli("compare", "base", "tuned")
     assert (completed.status, completed.err) == (0, "")
-    head, score = (" ".join(line.split()) for line in completed.out.splitlines()[:2])
-    assert head == "tuned against base · 40 common cases"
+    assert completed.out == (
+        "tuned is better than base: call.score .500 → .950, +.450 [+.300, +.600], p < .001   (40 common cases)\n"
+        "  also better   call.pass +.450\n"
+        "  18 fixed · 0 broken · 20 both correct · 2 both wrong\n"
+        "Detecting a difference of .03 needs about 2,200 cases.\n"
+    )
+
+
+def test_details_have_metrics_cases_faults_and_tools(cli: Cli, workdir: Path) -> None:
+    completed = cli("compare", "base", "tuned", "--details")
+    assert (completed.status, completed.err) == (0, "")
+    verdict, score = (" ".join(line.split()) for line in completed.out.splitlines()[:2])
+    assert verdict.startswith("tuned is better than base: ")
     assert score == "call.score .500 → .950 +.450 [+.300, +.600] p < .001"
-    assert "fixed 18 · broken 0 · both right 20 · both wrong 2" in completed.out
+    assert "18 fixed · 0 broken · 20 both correct · 2 both wrong" in completed.out
     assert "    fixed: c20, c21, c22, c23, c24, …\n" in completed.out
     assert "no call 20 → 2 p < .001" in " ".join(completed.out.split())
-    assert "  fixed most: f (18 of 40)\n" in completed.out
-    assert "call.score: better by .450.\n" in completed.out
-    assert "A difference of .03 would need about 2,200 cases to be seen.\n" in completed.out
+    assert "  most fixed: f (18 of 40)\n" in completed.out
+    assert completed.out.endswith("Detecting a difference of .03 needs about 2,200 cases.\n")
 
 
 def test_difference_within_noise_is_reported_as_noise(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "almost", [*some(38)[:-1], right("c39")])
-    completed = cli("compare", "tuned", "almost")
-    assert "call.score: within noise.\n" in completed.out
-    assert "faults that differ" not in completed.out
+    completed = cli("compare", "tuned", "almost", "--details")
+    assert completed.out.startswith("almost is within noise of tuned: call.score .950 → .975, +.025 ")
+    assert "Faults that differ" not in completed.out
 
 
 @pytest.mark.parametrize(
@@ -86,19 +96,18 @@ def test_json_has_every_metric_and_every_changed_case(cli: Cli, workdir: Path) -
 def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "worse", some(2))
     completed = cli("compare", "base", "tuned", "worse")
-    assert [line for line in completed.out.splitlines() if " against " in line] == [
-        "tuned against base · 40 common cases",
-        "worse against base · 40 common cases",
+    assert [line for line in completed.out.splitlines() if " than " in line] == [
+        "tuned is better than base: call.score .500 → .950, +.450 [+.300, +.600], p < .001   (40 common cases)",
+        "worse is worse than base: call.score .500 → .050, -.450 [-.600, -.300], p < .001   (40 common cases)",
     ]
-    assert "call.score: worse by .450." in completed.out
-    assert "p-values are adjusted for the number of runs (Holm)" in completed.out
+    assert completed.out.endswith("\np-values are adjusted for the number of runs (Holm).\n")
 
 
-def test_cases_left_out_of_the_comparison_are_counted(cli: Cli, workdir: Path) -> None:
+def test_excluded_cases_are_counted(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "few", [failed("c0"), failed("c1"), *some(38)[2:30], right("new")])
     completed = cli("compare", "base", "few")
-    assert "few against base · 28 common cases\n" in completed.out
-    for line in ("10 cases only in base, left out", "1 case only in few, left out", "2 errors in few, left out"):
+    assert "few is better than base: call.score .643 → 1, +.357 [+.179, +.536], p = .002   (28 common cases)\n" in completed.out
+    for line in ("10 cases only in base, excluded", "1 case only in few, excluded", "2 errors in few, excluded"):
         assert f"  {line}\n" in completed.out
 
 
@@ -107,13 +116,14 @@ def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
-        "callmark: base and other are runs of different cases (one.jsonl, two.jsonl).\n"
-        "callmark compare --common compares the cases whose ids both have.\n"
+        "callmark: base and other have different cases (one.jsonl, two.jsonl).\n"
+        "Use callmark compare --common to compare the cases whose ids both runs have.\n"
     )
     completed = cli("compare", "base", "other", "--common")
     assert completed.status == 0
-    assert "other against base · 40 common cases\n  their datasets are not the same: cases are paired by their ids\n" in completed.out
-    assert "  10 cases only in other, left out\n" in completed.out
+    assert completed.out.startswith("other is better than base: ")
+    assert "(40 common cases)\n  Different datasets: cases are matched by id\n" in completed.out
+    assert "  10 cases only in other, excluded\n" in completed.out
     assert json.loads(cli("compare", "base", "other", "--common", "--json").out)[0]["common"] is True
 
 
@@ -124,9 +134,9 @@ def test_runs_graded_with_other_settings_are_compared_on_shared_metrics(cli: Cli
     both = GradingSettings(evaluators=("call", "schema"), options={"call": {"threshold": 0.8}})
     make_run(workdir / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
     completed = cli("compare", "base", "more")
-    assert "  they were graded by other settings (call.threshold): callmark grade RUN grades one again\n" in completed.out
-    assert "  only one of them was graded by schema.overall\n" in completed.out
-    assert "call.score: better by .450." in completed.out
+    assert "  Graded with different settings (call.threshold): callmark grade RUN grades a run again\n" in completed.out
+    assert "  Measured in one run only: schema.overall\n" in completed.out
+    assert completed.out.startswith("more is better than base: call.score .500 → .950, +.450 ")
 
 
 def test_missing_headline_metric_is_reported(cli: Cli, workdir: Path) -> None:
@@ -134,12 +144,12 @@ def test_missing_headline_metric_is_reported(cli: Cli, workdir: Path) -> None:
     for one in grades:
         del one.metrics["call.score"]
     make_run(workdir / "passes", grades, metrics=("call.pass",))
-    assert "call.score was not measured in both." in cli("compare", "base", "passes").out
+    assert cli("compare", "base", "passes").out.startswith("passes cannot be compared with base: call.score is not measured in both runs ")
 
 
 def test_runs_with_the_same_name_are_labeled_by_folder(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "later" / "base", some(38))
-    assert "later/base against base · 40 common cases" in cli("compare", "base", "later/base").out
+    assert "later/base is better than base: " in cli("compare", "base", "later/base").out
 
 
 def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> None:
@@ -147,33 +157,35 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
     completed = cli("compare", "base", "evil")
     assert completed.out.startswith("[red]x\\x1b[2J yyy")
     assert "\x1b" not in completed.out
-    assert len(completed.out.splitlines()[0]) < 120
+    assert len(completed.out.splitlines()[0]) < 140
 
 
 @pytest.mark.parametrize(
     "runs, expected_text",
     [
-        ([], "callmark: no run was given, two or more were expected.\n"),
-        (["base"], "callmark: 1 run was given, two or more were expected.\n"),
-        (["base", "base"], "callmark: base is given twice: a run does not differ from itself.\n"),
-        (["base", "tuned", "./tuned/"], "callmark: tuned is given twice: a run does not differ from itself.\n"),
-        (["base", "nowhere"], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["base", "."], "callmark: . is no run: there is no run.json in it.\nIt holds the runs base, bent, empty, errors, lines"),
-        (["base", "base/run.json"], "callmark: base/run.json/run.json cannot be read: Not a directory.\n"),
-        (["base", "bent"], "callmark: bent/run.json cannot be read: its version is missing, 1 was expected.\n"),
-        (["base", "ungraded"], "callmark: ungraded has not been graded yet.\ncallmark grade ungraded does it.\n"),
+        ([], "callmark: expected at least two runs to compare, got 0.\n"),
+        (["base"], "callmark: expected at least two runs to compare, got 1.\n"),
+        (["base", "base"], "callmark: base: given twice, expected different runs.\n"),
+        (["base", "tuned", "./tuned/"], "callmark: tuned: given twice, expected different runs.\n"),
+        (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
+        (["base", "."], "callmark: .: not a run: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
+        (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),
+        (["base", "bent"], "callmark: bent/run.json: version: expected 1, got no version.\n"),
+        (["base", "ungraded"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),
         (
             ["base", "lines"],
-            "callmark: lines/grades.jsonl, line 2 cannot be read: Input data was truncated.\ncallmark grade lines makes it anew.\n",
+            "callmark: lines/grades.jsonl, line 2: not a valid grade: Input data was truncated.\n"
+            "Write the grades again with: callmark grade lines\n",
         ),
         (
             ["base", "metrics"],
-            "callmark: metrics/grades.jsonl, line 1 has other metrics than the run.\ncallmark grade metrics makes it anew.\n",
+            "callmark: metrics/grades.jsonl, line 1: the metrics differ from those of the run.\n"
+            "Write the grades again with: callmark grade metrics\n",
         ),
         (["base", "other"], "callmark: no case is scored in both base and other: 40 cases only in base, 1 case only in other.\n"),
         (["base", "errors"], "callmark: no case is scored in both base and errors: 39 cases only in base, 1 error in errors.\n"),
         (["empty", "base"], "callmark: no case is scored in both empty and base: 40 cases only in base.\n"),
-        (["base", "schema"], "callmark: base and schema have no metric in common.\nGrade both by the same evaluators.\n"),
+        (["base", "schema"], "callmark: base and schema have no metric in common.\nGrade both with the same evaluators.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -250,8 +262,8 @@ def test_models_with_equal_scores_differ_in_faults(scripted: dict[str, Run], cli
     fewer = {fault.kind for fault in found.faults if not fault.within_noise and fault.after < fault.before}
     assert more == {"no_call", "missing_argument"}
     assert {"wrong_value", "wrong_tool"} <= fewer <= set(RATES["hasty"])
-    shown = cli("compare", scripted["hasty"].folder.path, scripted["forgetful"].folder.path).out
-    differing = shown.partition("faults that differ")[2]
+    shown = cli("compare", scripted["hasty"].folder.path, scripted["forgetful"].folder.path, "--details").out
+    differing = shown.partition("Faults that differ")[2]
     assert all(kind.replace("_", " ") in differing for kind in more | fewer)
 
 
@@ -260,4 +272,4 @@ def test_same_model_twice_is_within_noise(scripted: dict[str, Run], cli: Cli) ->
     assert found.fixed != found.broken  # the dice were others
     assert all(change.within_noise for change in found.metrics.values())
     assert all(fault.within_noise for fault in found.faults)
-    assert "call.score: within noise." in cli("compare", scripted["hasty"].folder.path, scripted["again"].folder.path).out
+    assert "again is within noise of hasty: " in cli("compare", scripted["hasty"].folder.path, scripted["again"].folder.path).out

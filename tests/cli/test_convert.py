@@ -50,7 +50,7 @@ def test_generated_ids_are_counted(cli: Cli, tmp_path: Path, format_name: str, m
     }
     notes = cli("convert", path, "-o", out, "--to", format_name).out
     assert (f"{made_up} id" in notes) == bool(made_up)
-    assert ("the id of 1 call replaced" in notes) == bool(replaced)
+    assert ("replaced 1 call id" in notes) == bool(replaced)
 
 
 def test_dropped_row_fields_are_reported(cli: Cli, tmp_path: Path) -> None:
@@ -114,23 +114,23 @@ def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Pat
     path, out, rest = write_rows(tmp_path / "x.jsonl", CONVERSATION, odd, "{"), tmp_path / "y.jsonl", tmp_path / "rest.jsonl"
     stopped = cli("convert", path, "-o", out, "--to", "deepfabric")
     assert stopped.status == 2
-    assert "x.jsonl, line 2: odd: messages[0].role is 'critic', DeepFabric knows system, user, assistant and tool." in stopped.err
+    assert "x.jsonl, line 2: odd: messages[0].role: DeepFabric expects system, user, assistant or tool, got 'critic'." in stopped.err
     assert "--skip-bad" in stopped.err
     assert not out.exists()
     went = cli("convert", path, "-o", out, "--to", "deepfabric", "--skip-bad", "--rejects", rest)
     assert went.status == 0
-    assert "1 row could not be written as DeepFabric, kept in" in went.err
+    assert "1 row could not be converted to DeepFabric and was skipped (saved to" in went.err
     assert "1 row could not be read and was skipped" in went.err
     assert [json.loads(line)["line"] for line in rest.read_text().splitlines()] == [2, 3]
     assert len(out.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("given, target, sentence", [
-    ("decision point", "anthropic", "1:1 is a case: Anthropic's form has no place for what is expected."),
-    ("decision point", "sharegpt", "1:1 is a case: ShareGPT has no place for what is expected."),
-    ("decision point", "scenarios", "1:1 is not a scenario: it has no instructions for a user."),
-    ("scenario", "openai", "s1 is a scenario: it cannot be written as a chat, but as 'scenarios'."),
-    ("scenario", "deepfabric", "s1 is a case: DeepFabric has no place for what is expected."),
+    ("decision point", "anthropic", "1:1: a case cannot be written in the Anthropic format, which has no field for expected calls."),
+    ("decision point", "sharegpt", "1:1: a case cannot be written in the ShareGPT format, which has no field for expected calls."),
+    ("decision point", "scenarios", "1:1: not a scenario: it has no instructions for a user."),
+    ("scenario", "openai", "s1: a scenario cannot be written in the openai format."),
+    ("scenario", "deepfabric", "s1: a case cannot be written in the DeepFabric format, which has no field for expected calls."),
 ])  # fmt: skip
 def test_error_for_a_case_names_possible_formats(cli: Cli, tmp_path: Path, given: str, target: str, sentence: str) -> None:
     path = tmp_path / "x.jsonl"
@@ -141,7 +141,7 @@ def test_error_for_a_case_names_possible_formats(cli: Cli, tmp_path: Path, given
     stopped = cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", target)
     assert stopped.status == 2
     assert sentence in stopped.err
-    assert "A decision point can be written as openai, a scenario as scenarios." in stopped.err
+    assert "Write decision points with --to openai, scenarios with --to scenarios." in stopped.err
 
 
 def test_decision_points_and_scenarios_keep_their_kind(cli: Cli, tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_standard_output_has_rows_only(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["--to", "antropic"], "there is no format called 'antropic'. Did you mean anthropic?"),
-        (["--to", "tau-bench"], "tau-bench is read and not written: it is what another program records"),
-        (["--to", "anthropic", "-o", ""], "the name of a file to write is empty"),
-        (["--to", "openai", "--rejects", "r.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad"),
+        (["--to", "antropic"], "unknown format 'antropic'. Did you mean anthropic?"),
+        (["--to", "tau-bench"], "the format tau-bench (recorded simulations) can only be read, not written"),
+        (["--to", "anthropic", "-o", ""], "the name of the output file is empty"),
+        (["--to", "openai", "--rejects", "r.jsonl"], "--rejects needs --skip-bad: it saves the rows that are skipped"),
     ],
 )
 def test_invalid_conversions_are_refused(cli: Cli, tmp_path: Path, arguments: list[str], sentence: str) -> None:
@@ -194,4 +194,4 @@ def test_invalid_conversions_are_refused(cli: Cli, tmp_path: Path, arguments: li
 
 def test_input_and_output_must_differ(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", CONVERSATION)
-    assert "cannot be both what is read and where the result goes" in cli("convert", path, "-o", path, "--to", "sharegpt").err
+    assert "cannot be both the input and the output" in cli("convert", path, "-o", path, "--to", "sharegpt").err

@@ -27,8 +27,8 @@ def words(path: str) -> str:
 @pytest.mark.parametrize(
     "grades, expected_text, left_out",
     [
-        ([right("a"), right("b")], ["## What went wrong\n\nNothing: every call", "## Wrong arguments\n\nNo argument was"], "Nothing was"),
-        ([], ["## Nothing was scored\n\nEvery case is an error, or there is none", "## Errors\n\nNone."], "## What went"),
+        ([right("a"), right("b")], ["## What went wrong\n\nNo faults: ", "## Wrong arguments\n\nNo argument was"], "## No scored"),
+        ([], ["## No scored cases\n\nThe run has no scored cases", "## Errors\n\nNo errors."], "## What went"),
     ],
     ids=["all right", "no case"],
 )
@@ -53,7 +53,9 @@ def test_missing_packages_are_named_with_the_install_command(
     completed = cli("export", "notebook", "runs/base", "-o", "notebooks")
     named = ", ".join(hidden).replace("_", "-")
     assert (completed.status, completed.out) == (2, "")
-    assert completed.err == f"callmark: notebooks need {named}, not installed here.\npip install 'callmark[notebook]'\n"
+    verb = "is" if len(hidden) == 1 else "are"
+    sentence = f"callmark: notebooks require {named}, which {verb} not installed."
+    assert completed.err == f"{sentence}\nInstall with: pip install 'callmark[notebook]'\n"
     assert not Path("notebooks").exists()
 
 
@@ -61,11 +63,11 @@ def test_missing_packages_are_named_with_the_install_command(
     "arguments, expected_text",
     [
         (["runs/base"], "callmark: Missing option '-o' / '--out'."),
-        (["nowhere", "-o", "new"], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["runs/ungraded", "-o", "new"], "callmark: runs/ungraded has not been graded yet.\n"),
-        (["runs/lines", "-o", "new"], "callmark: runs/lines/grades.jsonl, line 2 cannot be read: "),
+        (["nowhere", "-o", "new"], "callmark: nowhere: no such run.\n"),
+        (["runs/ungraded", "-o", "new"], "callmark: runs/ungraded: the run has not been graded.\n"),
+        (["runs/lines", "-o", "new"], "callmark: runs/lines/grades.jsonl, line 2: not a valid grade: "),
         (["runs/base", "-o", "runs/base/run.json"], "callmark: runs/base/run.json cannot be written: File exists.\n"),
-        (["runs/base", "-o", "-"], "callmark: notebooks cannot go to standard output, there are two of them.\n-o DIR names a folder.\n"),
+        (["runs/base", "-o", "-"], "callmark: notebooks cannot be written to standard output.\nPass a folder: -o DIR\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

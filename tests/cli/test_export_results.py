@@ -173,15 +173,15 @@ def test_memory_does_not_grow_with_rows(cli: Cli, run: Path, form: str) -> None:
     "arguments, expected_text",
     [
         (["base"], "callmark: Missing option '--to'."),
-        (["base", "--to", "xlsx"], "callmark: Invalid value for '--to': 'xlsx' is not one of 'csv', 'parquet', 'jsonl'.\n"),
-        (["nowhere", "--to", "csv"], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["ungraded", "--to", "csv"], "callmark: ungraded has not been graded yet.\n"),
-        (["lines", "--to", "csv"], "callmark: lines/grades.jsonl, line 2 cannot be read: "),
-        (["base", "--to", "csv", "-o", "lines"], "callmark: lines is a directory, a file to write was expected.\n"),
-        (["base", "--to", "parquet", "-o", "-"], "callmark: Parquet cannot go to standard output.\n-o FILE names a file.\n"),
+        (["base", "--to", "xlsx"], "callmark: --to: 'xlsx' is not one of 'csv', 'parquet', 'jsonl'.\n"),
+        (["nowhere", "--to", "csv"], "callmark: nowhere: no such run.\n"),
+        (["ungraded", "--to", "csv"], "callmark: ungraded: the run has not been graded.\n"),
+        (["lines", "--to", "csv"], "callmark: lines/grades.jsonl, line 2: not a valid grade: "),
+        (["base", "--to", "csv", "-o", "lines"], "callmark: lines: expected a file to write, got a directory.\n"),
+        (["base", "--to", "parquet", "-o", "-"], "callmark: Parquet cannot be written to standard output.\nPass -o FILE.\n"),
         (
             ["base", "--to", "jsonl", "-o", "./base/grades.jsonl"],
-            "callmark: ./base/grades.jsonl cannot be both what is read and where the result goes.\n",
+            "callmark: ./base/grades.jsonl: cannot be overwritten, because it is a file of the run base.\n",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -207,12 +207,12 @@ def test_missing_packages_are_named_with_the_install_command(cli: Cli, run: Path
     completed = cli("export", "results", "base", "--to", "parquet")
     assert completed.status == 2
     assert completed.err == (
-        "callmark: Parquet needs pyarrow or polars, and neither is installed.\npip install pyarrow; or --to csv, --to jsonl.\n"
+        "callmark: Parquet requires pyarrow or polars, and neither is installed.\nRun pip install pyarrow, or use --to csv or --to jsonl.\n"
     )
     for library, table in (("pandas", Run("base").to_pandas), ("polars", Run("base").to_polars)):
         with pytest.raises(BadInput, match=f"{library} is not installed") as refused:
             table()
-        assert refused.value.hint.startswith(f"pip install {library}")
+        assert refused.value.hint.startswith(f"Run pip install {library}")
 
 
 def needs(*libraries: str) -> pytest.MarkDecorator:
@@ -241,7 +241,7 @@ def test_parquet_has_typed_columns(cli: Cli, run: Path, monkeypatch: pytest.Monk
         assert found[1]["trial"].lower() == "int64"
         assert found[1]["scenario_type"].lower() == "string"
     refused = cli("export", "results", "base", "--to", "parquet", "-o", "base")
-    assert (refused.status, refused.err) == (2, "callmark: base is a directory, a file to write was expected.\n")
+    assert (refused.status, refused.err) == (2, "callmark: base: expected a file to write, got a directory.\n")
 
 
 def reading(library: str, path: str) -> tuple[list[dict[str, Any]], dict[str, str]]:

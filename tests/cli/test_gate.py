@@ -32,14 +32,15 @@ def test_each_threshold_prints_both_numbers(cli: Cli, workdir: Path) -> None:
     completed = cli("gate", "tuned", "--min", "call.score=.8", "--baseline", "base", "--max-drop", "call.pass=.01", "--max-errors", "0")
     assert (completed.status, completed.err) == (1, "")
     assert completed.out == (
-        "✓ call.score   .9 ≥ .8\n"
-        "✗ call.pass    .9, was .95: lower by .05, at most .01\n"
-        "✓ errors       0, at most 0\n"
+        "Gate failed: 2 of 3 thresholds met\n"
+        "  ✓ call.score   .9 ≥ .8\n"
+        "  ✗ call.pass    .9, baseline .95: drop .05 > .01\n"
+        "  ✓ errors       0 ≤ 0\n"
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "conditions, status",
+    "thresholds, status",
     [
         (["--min", "call.score=0.9"], 0),
         (["--min", "call.score=0.91"], 1),
@@ -51,8 +52,8 @@ def test_each_threshold_prints_both_numbers(cli: Cli, workdir: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_exit_status_says_whether_all_thresholds_are_met(cli: Cli, workdir: Path, conditions: list[str], status: int) -> None:
-    assert cli("gate", "tuned", *conditions).status == status
+def test_exit_status_says_whether_all_thresholds_are_met(cli: Cli, workdir: Path, thresholds: list[str], status: int) -> None:
+    assert cli("gate", "tuned", *thresholds).status == status
 
 
 def test_json_has_every_check(cli: Cli, workdir: Path) -> None:
@@ -63,7 +64,7 @@ def test_json_has_every_check(cli: Cli, workdir: Path) -> None:
         "passed": False,
         "checks": [
             {"condition": "min", "name": "call.score", "met": False, "text": ".9 < .95"},
-            {"condition": "max_errors", "name": "errors", "met": True, "text": "0, at most 3"},
+            {"condition": "max_errors", "name": "errors", "met": True, "text": "0 ≤ 3"},
         ],
     }
     assert json.loads(cli("gate", "tuned", "--max-errors", "3", "--json").out)["passed"] is True
@@ -93,15 +94,15 @@ def test_summary_is_appended_to_its_file(cli: Cli, workdir: Path) -> None:
         SCHEMA.validate("gate.xml")
     first, _, rest = Path("all.md").read_text(encoding="utf-8").partition("\n")
     assert first == "# Build"
-    assert rest.count("### ✅ callmark gate: tuned\n\n2 of 2 conditions met.\n") == 2
-    assert "| .9 ≥ .1 |\n| ✓ | errors | 0, at most 0 |\n\n###" in rest  # a blank line between the two
-    assert rest.endswith("| .9 ≥ .2 |\n| ✓ | errors | 0, at most 0 |\n")
+    assert rest.count("### ✅ callmark gate: tuned\n\n2 of 2 thresholds met.\n") == 2
+    assert "| .9 ≥ .1 |\n| ✓ | errors | 0 ≤ 0 |\n\n###" in rest  # a blank line between the two
+    assert rest.endswith("| .9 ≥ .2 |\n| ✓ | errors | 0 ≤ 0 |\n")
 
 
 def test_summary_is_written_to_standard_output(cli: Cli, workdir: Path) -> None:
     completed = cli("gate", "tuned", "--max-errors", "0", "--summary", "-")
     assert completed.out.startswith("### ✅ callmark gate: tuned\n")
-    assert completed.out.endswith("\n✓ errors   0, at most 0\n")
+    assert completed.out.endswith("\nGate passed: 1 of 1 threshold met\n  ✓ errors   0 ≤ 0\n")
 
 
 def leave_unfinished(folder: Path, status: Status, **more: Any) -> None:
@@ -113,8 +114,8 @@ def leave_unfinished(folder: Path, status: Status, **more: Any) -> None:
 @pytest.mark.parametrize(
     "status, reason, expected_text",
     [
-        ("stopped", "--max-cost 0.1 was reached", "stopped (--max-cost 0.1 was reached) with 40 of 75 answers"),
-        ("interrupted", "", "interrupted with 40 of 75 answers"),
+        ("stopped", "--max-cost 0.1 was reached", "stopped (--max-cost 0.1 was reached) after 40 of 75 predictions"),
+        ("interrupted", "", "interrupted after 40 of 75 predictions"),
         ("running", "", "still running, or killed"),
     ],
 )
@@ -122,14 +123,19 @@ def test_unfinished_run_never_passes(cli: Cli, workdir: Path, status: Status, re
     leave_unfinished(workdir / "tuned", status, stop_reason=reason)
     completed = cli("gate", "tuned", "--min", "call.score=.5", "--junit", "gate.xml")
     assert (completed.status, completed.err) == (1, "")
-    assert completed.out == f"✗ run          {expected_text}: callmark run tuned --resume goes on\n✓ call.score   .9 ≥ .5\n"
+    assert completed.out == (
+        f"Gate failed: 1 of 2 thresholds met\n  ✗ run          {expected_text}. Resume with: callmark run tuned --resume\n"
+        "  ✓ call.score   .9 ≥ .5\n"
+    )
     SCHEMA.validate("gate.xml")
 
 
 def test_unfinished_baseline_gives_a_warning(cli: Cli, workdir: Path) -> None:
     leave_unfinished(workdir / "base", "interrupted")
     completed = cli("gate", "tuned", "--baseline", "base", "--max-drop", "call.score=.1")
-    expected_text = "callmark: the baseline is not finished: interrupted with 40 of 75 answers: callmark run base --resume goes on.\n"
+    expected_text = (
+        "callmark: the baseline is unfinished: interrupted after 40 of 75 predictions. Resume with: callmark run base --resume.\n"
+    )
     assert (completed.status, completed.err) == (0, expected_text)
 
 
@@ -142,25 +148,30 @@ def test_hostile_names_are_escaped_in_every_output(cli: Cli, workdir: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "conditions, expected_text",
+    "thresholds, expected_text",
     [
-        (["--min", "call.score=0"], "✗ call.score     not measured, at least 0 was expected\n"),
-        (["--max-errors", "9"], "✓ errors         2, at most 9\n"),
-        (["--baseline", "base", "--max-drop", "call.score=1"], "✗ call.score     not measured in both, a drop of at most 1 was allowed\n"),
+        (["--min", "call.score=0"], "  ✗ call.score     not measured, expected at least 0\n"),
+        (["--max-errors", "9"], "  ✓ errors         2 ≤ 9\n"),
+        (
+            ["--baseline", "base", "--max-drop", "call.score=1"],
+            "  ✗ call.score     not measured in both runs, expected a drop of at most 1\n",
+        ),
     ],
     ids=lambda value: value[-2] if isinstance(value, list) else "",
 )
-def test_run_without_scored_cases_never_passes(cli: Cli, workdir: Path, conditions: list[str], expected_text: str) -> None:
+def test_run_without_scored_cases_never_passes(cli: Cli, workdir: Path, thresholds: list[str], expected_text: str) -> None:
     make_run(workdir / "errors", [failed("c0"), failed("c1")])
-    completed = cli("gate", "errors", *conditions)
+    completed = cli("gate", "errors", *thresholds)
     assert (completed.status, completed.err) == (1, "")
-    assert completed.out == f"✗ scored cases   none: there is nothing to judge by\n{expected_text}"
+    headline, _, checks = completed.out.partition("\n")
+    assert headline.startswith("Gate failed: ")
+    assert checks == f"  ✗ scored cases   0: nothing to check\n{expected_text}"
 
 
 def test_baseline_graded_with_other_settings_gives_a_warning(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "strict", some(36), settings=GradingSettings(evaluators=("call",), options={"call": {"threshold": 0.5}}))
     completed = cli("gate", "strict", "--baseline", "base", "--max-drop", "call.score=0.1")
-    assert (completed.status, completed.err) == (0, "callmark: strict and base were graded by other settings: call.threshold.\n")
+    assert (completed.status, completed.err) == (0, "callmark: strict and base were graded with different settings: call.threshold.\n")
 
 
 DROP = ["--max-drop", "call.score=0.1"]
@@ -169,53 +180,56 @@ DROP = ["--max-drop", "call.score=0.1"]
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["tuned"], "callmark: the gate has no condition: it would let everything through.\nGive one: --min call.score=0.9\n"),
+        (["tuned"], "callmark: the gate has no threshold: every run would pass.\nPass at least one, for example --min call.score=0.9.\n"),
         (
             ["tuned", "--min", "call.scor=0.9"],
-            "callmark: no metric called 'call.scor'. Did you mean call.score?\ncallmark gate RUN --list shows those of a run.\n",
+            "callmark: unknown metric 'call.scor'. Did you mean call.score?\ncallmark gate RUN --list lists a run's metrics.\n",
         ),
-        (["tuned", "--min", "grace=0.9"], "callmark: no metric called 'grace'.\n"),
-        (["tuned", "--min", "schema.overall=0.9"], "callmark: no metric called 'schema.overall'"),
+        (["tuned", "--min", "grace=0.9"], "callmark: unknown metric 'grace'.\n"),
+        (["tuned", "--min", "schema.overall=0.9"], "callmark: unknown metric 'schema.overall'"),
         (
             ["tuned", "--min", "call.score>0.9"],
-            "callmark: --min call.score>0.9 is not METRIC=NUMBER.\nFor example --min call.score=0.9\n",
+            "callmark: --min: expected METRIC=NUMBER, got 'call.score>0.9'.\nFor example: --min call.score=0.9\n",
         ),
-        (["tuned", "--min", "call.score=nan"], "callmark: --min call.score=nan is not METRIC=NUMBER.\n"),
-        (["tuned", "--max-drop", "call.score=little"], "callmark: --max-drop call.score=little is not METRIC=NUMBER.\n"),
-        (["tuned", "--min", "call.score=.9", "--min", "call.score=.8"], "callmark: --min is given twice for call.score.\n"),
-        (["tuned", "--min", "call.score=90"], "callmark: --min call.score=90: call.score goes from 0 to 1.\n"),
-        (["tuned", *DROP], "callmark: --max-drop needs something to drop from.\n--baseline RUN names it.\n"),
-        (["tuned", "--baseline", "base", "--max-drop", "call.score=-0.1"], "callmark: --max-drop call.score=-0.1: a drop is 0 or more.\n"),
+        (["tuned", "--min", "call.score=nan"], "callmark: --min: expected METRIC=NUMBER, got 'call.score=nan'.\n"),
+        (["tuned", "--max-drop", "call.score=little"], "callmark: --max-drop: expected METRIC=NUMBER, got 'call.score=little'.\n"),
+        (["tuned", "--min", "call.score=.9", "--min", "call.score=.8"], "callmark: --min: call.score is given twice.\n"),
+        (["tuned", "--min", "call.score=90"], "callmark: --min: call.score: expected a number from 0 to 1, got 90.\n"),
+        (["tuned", *DROP], "callmark: --max-drop needs a baseline.\nPass it with --baseline RUN.\n"),
+        (
+            ["tuned", "--baseline", "base", "--max-drop", "call.score=-0.1"],
+            "callmark: --max-drop: call.score: expected a drop of 0 or more, got -0.1.\n",
+        ),
         (
             ["tuned", "--baseline", "base"],
-            "callmark: --baseline alone is no condition.\n--max-drop METRIC=NUMBER says how much lower the run may be.\n",
+            "callmark: --baseline has no effect without --max-drop.\nPass --max-drop METRIC=NUMBER, the greatest drop allowed.\n",
         ),
-        (["tuned", "--baseline", "base", "--min", "call.score=0.5"], "callmark: --baseline alone is no condition.\n"),
-        (["tuned", "--significant", "--min", "call.score=0.5"], "callmark: --significant alone is no condition.\n"),
-        (["tuned", "--max-errors", "-1"], "callmark: --max-errors is -1, 0 or more was expected.\n"),
-        (["tuned", "--max-errors", "few"], "callmark: Invalid value for '--max-errors': 'few' is not a valid integer.\n"),
+        (["tuned", "--baseline", "base", "--min", "call.score=0.5"], "callmark: --baseline has no effect without --max-drop.\n"),
+        (["tuned", "--significant", "--min", "call.score=0.5"], "callmark: --significant has no effect without --max-drop.\n"),
+        (["tuned", "--max-errors", "-1"], "callmark: --max-errors: expected 0 or more, got -1.\n"),
+        (["tuned", "--max-errors", "few"], "callmark: --max-errors: expected a whole number, got 'few'.\n"),
         ([], "callmark: Missing argument 'RUN'.\n"),
-        (["nowhere", "--max-errors", "0"], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["nowhere", "--list"], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["ungraded", "--max-errors", "0"], "callmark: ungraded has not been graded yet.\ncallmark grade ungraded does it.\n"),
-        (["lines", "--max-errors", "0"], "callmark: lines/grades.jsonl, line 2 cannot be read: JSON is malformed"),
-        (["metrics", "--max-errors", "0"], "callmark: metrics/grades.jsonl, line 1 has other metrics than the run.\n"),
-        (["tuned", "--baseline", "nowhere", *DROP], "callmark: nowhere is no run: there is no run.json in it.\n"),
-        (["tuned", "--baseline", "ungraded", *DROP], "callmark: ungraded has not been graded yet.\n"),
-        (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned is given twice: a run does not differ from itself.\n"),
-        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned are runs of different cases (two.jsonl, one.jsonl).\n"),
+        (["nowhere", "--max-errors", "0"], "callmark: nowhere: no such run.\n"),
+        (["nowhere", "--list"], "callmark: nowhere: no such run.\n"),
+        (["ungraded", "--max-errors", "0"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),
+        (["lines", "--max-errors", "0"], "callmark: lines/grades.jsonl, line 2: not a valid grade: JSON is malformed"),
+        (["metrics", "--max-errors", "0"], "callmark: metrics/grades.jsonl, line 1: the metrics differ from those of the run.\n"),
+        (["tuned", "--baseline", "nowhere", *DROP], "callmark: nowhere: no such run.\n"),
+        (["tuned", "--baseline", "ungraded", *DROP], "callmark: ungraded: the run has not been graded.\n"),
+        (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned: given twice, expected different runs.\n"),
+        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned have different cases (two.jsonl, one.jsonl).\n"),
         (["tuned", "--baseline", "errors", *DROP], "callmark: no case is scored in both errors and tuned: "),
-        (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base is a directory, a file to write was expected.\n"),
+        (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base: expected a file to write, got a directory.\n"),
         (
             ["tuned", "--max-errors", "0", "--junit", "base/run.json/x.xml"],
-            "callmark: base/run.json/x.xml cannot be written: run.json is a file, a folder was expected.\n",
+            "callmark: base/run.json/x.xml: cannot be written: run.json is a file, not a folder.\n",
         ),
-        (["tuned", "--max-errors", "0", "--summary", "base"], "callmark: base is a directory, a file to write was expected.\n"),
+        (["tuned", "--max-errors", "0", "--summary", "base"], "callmark: base: expected a file to write, got a directory.\n"),
         (
             ["tuned", "--max-errors", "0", "--summary", "base/run.json/x.md"],
-            "callmark: base/run.json/x.md cannot be written: File exists.\n",
+            "callmark: base/run.json/x.md: cannot be written: File exists.\n",
         ),
-        (["tuned", "--max-errors", "0", "--config", "none.toml"], "callmark: none.toml cannot be read: No such file or directory.\n"),
+        (["tuned", "--max-errors", "0", "--config", "none.toml"], "callmark: none.toml: no such file.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -260,25 +274,28 @@ def test_thresholds_are_read_from_callmark_toml(cli: Cli, workdir: Path, table: 
 def test_command_line_overrides_the_file(cli: Cli, workdir: Path) -> None:
     Path("strict.toml").write_text('[gate]\nmin = { "call.score" = 0.99, "call.pass" = 0.5 }\nmax_errors = 0', encoding="utf-8")
     completed = cli("gate", "tuned", "--config", "strict.toml", "--min", "call.score=0.9", "--max-errors", "5")
-    assert (completed.status, completed.out) == (0, "✓ call.score   .9 ≥ .9\n✓ call.pass    .9 ≥ .5\n✓ errors       0, at most 5\n")
+    assert (completed.status, completed.out) == (
+        0,
+        "Gate passed: 3 of 3 thresholds met\n  ✓ call.score   .9 ≥ .9\n  ✓ call.pass    .9 ≥ .5\n  ✓ errors       0 ≤ 5\n",
+    )
 
 
 @pytest.mark.parametrize(
     "text, expected_text",
     [
-        ("gate = 5", "callmark.toml: gate is 5, a table was expected.\n[gate] begins it.\n"),
+        ("gate = 5", "callmark.toml: gate: expected a table, got 5.\nStart the table with [gate].\n"),
         (
             "[gate]\nmax-drop = { call.score = 0.1 }",
-            "callmark.toml: gate: there is no key called 'max-drop'. Did you mean max_drop?\n"
-            "The keys are min, max_drop, max_errors, baseline, significant.\n",
+            "callmark.toml: [gate] unknown key 'max-drop'. Did you mean max_drop?\n"
+            "Known keys: min, max_drop, max_errors, baseline, significant.\n",
         ),
-        ("[gate]\nwishes = 3", "callmark.toml: gate: there is no key called 'wishes'.\n"),
-        ("[gate]\nmin = 0.9", "callmark.toml: gate: min is a number, "),
-        ('[gate]\nmin = { "call.score" = "0.9" }', "callmark.toml: gate: min"),
-        ("[gate]\nmax_errors = 1.5", "callmark.toml: gate: max_errors is a number, "),
-        ("[gate]\nmin = { call.scor = 0.9 }", "no metric called 'call.scor'. Did you mean call.score?\n"),
-        ("[gate]\nmin = { call.score = nan }", "--min call.score=nan: a number was expected.\n"),
-        ("[gate]\nmax_errors = -1", "--max-errors is -1, 0 or more was expected.\n"),
+        ("[gate]\nwishes = 3", "callmark.toml: [gate] unknown key 'wishes'.\n"),
+        ("[gate]\nmin = 0.9", "callmark.toml: [gate] min: expected a table of METRIC = NUMBER, got 0.9.\n"),
+        ('[gate]\nmin = { "call.score" = "0.9" }', "callmark.toml: [gate] min: call.score: expected a number, got '0.9'.\n"),
+        ("[gate]\nmax_errors = 1.5", "callmark.toml: [gate] max_errors: expected a whole number, got 1.5.\n"),
+        ("[gate]\nmin = { call.scor = 0.9 }", "callmark.toml: [gate] min: unknown metric 'call.scor'. Did you mean call.score?\n"),
+        ("[gate]\nmin = { call.score = nan }", "--min: call.score: expected a number, got nan.\n"),
+        ("[gate]\nmax_errors = -1", "--max-errors: expected 0 or more, got -1.\n"),
     ],
 )
 def test_invalid_gate_tables_are_refused(cli: Cli, workdir: Path, text: str, expected_text: str) -> None:

@@ -161,29 +161,29 @@ def test_terminal_output_of_a_run(cli: Cli) -> None:
     )
     completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "base")
     assert (completed.status, completed.err) == (0, "")
-    assert completed.out.startswith("base.jsonl · 5 decision points · scored 5\n")
+    assert completed.out.startswith("base.jsonl · 5 cases · scored 5\n")
     headline = next(line for line in completed.out.splitlines() if "call.score" in line)
     assert headline.split()[:2] == ["call.score", ".400"]
-    assert "right tool and arguments in 1, right tool only in 2" in headline
-    for evaluator in ("call      pass .200", "schema    tool selection .600", "process   precision .600   recall .600"):
+    assert "correct in 1 · right tool, wrong arguments in 2 · wrong in 2" in headline
+    for evaluator in ("call          pass .200 [", "schema        tool selection .600 · ", "process       precision .600 · recall .600 · "):
         assert f"  {evaluator}" in completed.out
-    wrong = completed.out[completed.out.index("what went wrong") : completed.out.index("weakest tools")]
+    wrong = completed.out[completed.out.index("Top faults") : completed.out.index("Weakest tools")]
     assert {" ".join(line.split()) for line in wrong.splitlines()[1:] if line.strip()} == {
         "missing argument 1 f.a (1×)",
         "no call 1 f (1×)",
-        "wrong tool 1 f → g (1×)",
+        "wrong tool 1 expected f, got g (1×)",
         "wrong value 1 a (1×: 1 hallucinated)",
     }
-    assert completed.out[completed.out.index("weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
-    assert completed.out.endswith("runs/base  ·  callmark report runs/base  ·  callmark view\n")
+    assert completed.out[completed.out.index("Weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
+    assert completed.out.endswith("\nSaved to runs/base.  Next: callmark report runs/base   callmark view\n")
 
 
 def test_run_without_faults(cli: Cli) -> None:
     write_rows(Path("all.jsonl"), prediction_row("q1", CORRECT), prediction_row("q2", CORRECT))
     completed = cli("grade", write_two_cases(), "-p", "all.jsonl")
     assert completed.status == 0
-    assert "nothing went wrong" in completed.out
-    assert "weakest tools" not in completed.out
+    assert "No faults" in completed.out
+    assert "Weakest tools" not in completed.out
 
 
 def message(name: str) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def test_predictions_of_every_shape_are_matched_by_id(cli: Cli, shape: str) -> N
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
-    assert ("2 answers read out of raw text" in completed.out) is (shape == "raw text")
+    assert ("2 predictions parsed from text" in completed.out) is (shape == "raw text")
 
 
 @pytest.mark.parametrize("shape", IN_ORDER)
@@ -246,9 +246,7 @@ def test_predictions_without_ids_are_matched_in_order(cli: Cli, shape: str) -> N
 def test_file_with_some_ids_missing_is_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), {"tool_calls": [CORRECT]})
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
-    check_refused(
-        completed, "p.jsonl, line 2: the row does not say which case it is for, those before it do.", "Either every row has the id"
-    )
+    check_refused(completed, "p.jsonl, line 2: the row has no case id, but earlier rows do.", "Add a case id to every row")
     no_run_left()
 
 
@@ -258,7 +256,7 @@ def test_parse_selects_the_text_format(cli: Cli) -> None:
     assert scores("runs/as-it-comes")["q2"] == 0  # the structure says that nothing was called
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "parsed", "--parse", "pythonic")
     assert scores("runs/parsed")["q2"] == 1
-    assert "2 answers read out of raw text" in completed.out
+    assert "2 predictions parsed from text" in completed.out
     check_refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"), "'xml' is not one of 'auto', 'hermes'")
 
 
@@ -268,8 +266,8 @@ def test_errors_and_missing_predictions_are_excluded_from_means(cli: Cli) -> Non
     write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), {"id": "q2", "error": "time-out"}, batch)
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
-    assert "4 decision points · scored 1 of 4, 3 errors" in completed.out
-    assert "3 errors, in no number above" in completed.out
+    assert "4 cases · scored 1 of 4, 3 errors" in completed.out
+    assert "3 errors, excluded from every metric" in completed.out
     for text in ("1×  time-out", "1×  no prediction", "1×  HTTP 500: overloaded"):
         assert text in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": None, "q3": None, "q4": None}
@@ -282,7 +280,7 @@ def test_run_with_errors_only(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "error": "refused"}, {"id": "q2", "error": "refused"})
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
-    assert "nothing was scored: every case is an error" in completed.out
+    assert "No scores: every prediction is an error" in completed.out
     assert "2×  refused" in completed.out
     assert json.loads(cli("grade", "runs/p", "--json").out)["summary"]["metrics"] == {}
 
@@ -299,8 +297,8 @@ def test_unmatched_predictions_are_counted(cli: Cli) -> None:
     )
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
-    assert "2 predictions for no case, the first for zebra\n" in completed.out
-    assert "2 predictions for a case that had one already: the first counts, or the first that is no error\n" in completed.out
+    assert "2 predictions without a case (the first is for zebra)\n" in completed.out
+    assert "2 repeated predictions ignored: the first that is not an error counts\n" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
     assert info == {"name": "p.jsonl", "rows": 6, "unmatched": 2, "repeated": 2, "first_unmatched": "zebra"}
@@ -311,7 +309,7 @@ def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), prediction_row("zebra", CORRECT), prediction_row("yak", CORRECT))
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
     check_refused(
-        completed, "not one prediction of p.jsonl is for a case: its first is for 'zebra', the first case is 'q1'.", "matched by id"
+        completed, "p.jsonl: no prediction matches a case. The first prediction is for 'zebra', the first case is 'q1'.", "matched by id"
     )
     no_run_left()
 
@@ -319,7 +317,7 @@ def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
 def test_repeated_case_ids_are_refused(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q1"))
     completed = cli("grade", "eval.jsonl", "-p", write_half_correct())
-    check_refused(completed, "eval.jsonl, line 3: the id 'q1' stands for two cases, the first is in eval.jsonl, line 1.")
+    check_refused(completed, "eval.jsonl, line 3: duplicate case id 'q1', first used in eval.jsonl, line 1.")
     no_run_left()
 
 
@@ -333,11 +331,10 @@ def test_trials_of_a_case_are_graded_separately(cli: Cli) -> None:
     )
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 3
-    assert "2 decision points" in completed.out
-    assert "scored 3 of 4, 1 error" in completed.out
+    assert "p.jsonl · 2 cases · scored 3 of 4, 1 error" in completed.out
     grades = [(grade["case"], grade.get("trial", 0), grade.get("metrics", {}).get("call.score")) for grade in lines("runs/p/grades.jsonl")]
     assert grades == [("q1", 0, 0.0), ("q1", 1, 1.0), ("q2", 0, 1.0), ("q2", 1, None)]
-    assert "had one already" not in completed.out
+    assert "repeated" not in completed.out
 
 
 def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
@@ -346,8 +343,8 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), *[prediction_row(name, call("f", {"a": a})) for name, a in wanted.items()])
     completed = cli("grade", "valid.jsonl", "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
-    assert "p.jsonl · 4 decision points from 2 conversations · scored 4\n" in completed.out
-    assert "valid.jsonl holds conversations: they were cut into decision points on the way\n" in completed.out
+    assert "p.jsonl · 4 cases from 2 conversations · scored 4\n" in completed.out
+    assert "valid.jsonl contains conversations, which were expanded into decision points\n" in completed.out
     assert scores("runs/p") == dict.fromkeys(wanted, 1.0)
     assert [grade["conversation"] for grade in lines("runs/p/grades.jsonl")] == ["talk", "talk", "talk~2", "talk~2"]
     cli("expand", "valid.jsonl", "-o", "eval.jsonl")
@@ -357,16 +354,19 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
-    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "not one prediction of base.jsonl is for a case")
+    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "base.jsonl: no prediction matches a case")
     no_run_left()
 
 
 def test_conversation_among_cases_is_refused(cli: Cli) -> None:
     write_rows(Path("mixed.jsonl"), case("q1"), CONVERSATION)
     completed = cli("grade", "mixed.jsonl", "-p", write_half_correct())
-    check_refused(completed, "mixed.jsonl, line 2: the row is a conversation with nothing expected, among cases that have it.")
+    check_refused(completed, "mixed.jsonl, line 2: expected a case, as in the rows before, got a conversation without expected calls.")
     write_rows(Path("mixed.jsonl"), CONVERSATION, case("q1"))
-    check_refused(cli("grade", "mixed.jsonl", "-p", "base.jsonl"), "mixed.jsonl, line 2: q1 is a decision point already")
+    check_refused(
+        cli("grade", "mixed.jsonl", "-p", "base.jsonl"),
+        "mixed.jsonl, line 2: expected a conversation to cut into decision points, got the decision point 'q1'",
+    )
     no_run_left()
 
 
@@ -400,7 +400,8 @@ def test_scenarios_are_graded_by_process(cli: Cli, prediction: dict[str, Any], r
 def test_conversation_is_not_a_prediction_for_a_decision_point(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "q1", "messages": [user("go"), assistant(CORRECT)]})
     check_refused(
-        cli("grade", write_two_cases(), "-p", "p.jsonl"), "p.jsonl, line 1: the row has only messages", "a decision point wants one answer"
+        cli("grade", write_two_cases(), "-p", "p.jsonl"),
+        "p.jsonl, line 1: messages: expected a prediction for one decision point, got a whole conversation",
     )
 
 
@@ -438,7 +439,7 @@ def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
             jobs,
         )
         assert completed.status == 0
-        assert "count     calls 1   zero 0" in completed.out
+        assert "count         calls 1 · zero 0" in completed.out
         assert scores(f"runs/{jobs}", "count.calls") == {"q1": 1.0, "q2": 1.0}
 
 
@@ -446,13 +447,13 @@ def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "evaluator, sentence",
     [
-        ("cal", "there is no evaluator called 'cal'. Did you mean call?"),
-        ("nowhere:Suite", "the module of the evaluator 'nowhere:Suite' cannot be imported: ModuleNotFoundError"),
-        ("mine:Cuont", "the module mine has no 'Cuont'. Did you mean Count?"),
-        ("mine:SUITE", "the module mine has no 'SUITE'"),
+        ("cal", "unknown evaluator 'cal'. Did you mean call?"),
+        ("nowhere:Suite", "evaluator 'nowhere:Suite': cannot import nowhere: ModuleNotFoundError"),
+        ("mine:Cuont", "evaluator 'mine:Cuont': module mine has no 'Cuont'. Did you mean Count?"),
+        ("mine:SUITE", "evaluator 'mine:SUITE': module mine has no 'SUITE'"),
         pytest.param(
             "exits:Suite",
-            "the module of the evaluator 'exits:Suite' cannot be imported: SystemExit: bye",
+            "evaluator 'exits:Suite': cannot import exits: SystemExit: bye",
         ),
     ],
 )
@@ -477,7 +478,7 @@ def test_failing_evaluator_is_an_evaluator_error_with_status_3(cli: Cli, evaluat
     completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "-e", evaluator, "-e", "call", "--name", "p", "--jobs", jobs)
     assert completed.status == 3
     assert "Traceback" not in completed.err
-    assert f"evaluator count: 2 errors, in none of its numbers; the first: q1: {error}" in completed.out
+    assert f"Evaluator count: 2 errors, excluded from its metrics; first: q1: {error}" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
 
 
@@ -513,7 +514,7 @@ def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
     )
     for jobs in ("1", "3"):
         completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", jobs, "--jobs", jobs)
-        assert "  match f.*: 3 arguments\n" in completed.out
+        assert "  Match rule f.* applied to 3 arguments\n" in completed.out
         assert "schema" not in completed.out
         assert scores(f"runs/{jobs}") == {"q1": 1.0, "q2": 0.666667, "q3": 0.0}
         assert scores(f"runs/{jobs}", "call.pass") == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
@@ -532,13 +533,13 @@ def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("evaluator = 1", "callmark.toml: there is no key called 'evaluator'. Did you mean evaluators?\nThe keys are evaluators, match,"),
+        ("evaluator = 1", "callmark.toml: unknown key 'evaluator'. Did you mean evaluators?\nKnown keys: evaluators, match,"),
         ("[evaluators.call]\nthreshold = 7", "callmark.toml: "),
-        ("[evaluators]\nuse = ['cal']", "there is no evaluator called 'cal'. Did you mean call?"),
-        ("[evaluators]\nuse = []", "there is no evaluator to grade by."),
-        ("[evaluators]\nuse = ['call', 'call']", "two evaluators are called 'call', each needs a name of its own."),
+        ("[evaluators]\nuse = ['cal']", "unknown evaluator 'cal'. Did you mean call?"),
+        ("[evaluators]\nuse = []", "no evaluators are selected."),
+        ("[evaluators]\nuse = ['call', 'call']", "two evaluators are named 'call': names must be unique."),
         ("[match]\n'*.a' = 'simular'", "Did you mean similar?"),
-        ("= 5", "callmark.toml is not TOML"),
+        ("= 5", "callmark.toml: not valid TOML"),
         pytest.param(
             f"a = {'[' * 5000}{']' * 5000}",
             "callmark.toml",
@@ -560,11 +561,9 @@ def test_missing_config_file_is_refused(cli: Cli) -> None:
     Path("callmark.toml").mkdir()
     check_refused(
         cli("grade", write_two_cases(), "-p", write_half_correct(), "--config", "callmark.toml"),
-        "callmark.toml cannot be read: Is a directory.",
+        "callmark.toml: cannot be read: Is a directory.",
     )
-    check_refused(
-        cli("grade", "eval.jsonl", "-p", "base.jsonl", "--config", "no.toml"), "no.toml cannot be read: No such file or directory."
-    )
+    check_refused(cli("grade", "eval.jsonl", "-p", "base.jsonl", "--config", "no.toml"), "no.toml: no such file.")
     assert cli("grade", "eval.jsonl", "-p", "base.jsonl").status == 0
 
 
@@ -669,7 +668,7 @@ def test_output_is_identical_for_any_number_of_jobs(
     assert set(RUN_FILES) <= set(first)
     for out, one in zip(("b1", "c2", "d3", "e7"), completed[1:], strict=True):
         assert contents(f"{out}/{name}") == first, out
-        assert one.out.replace(f"{out}/", "a1/") == completed[0].out
+        assert one.out.replace(f"{out}/", "a1/").replace(f"view {out}\n", "view a1\n") == completed[0].out
 
 
 def test_rejects_keep_row_order_across_blocks(cli: Cli) -> None:
@@ -714,11 +713,11 @@ def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
     completed = cli("grade", "runs/p")
     assert completed.status == 0
     assert contents("runs/p") == before
-    assert "1 prediction for no case, the first for zebra" in completed.out
-    assert "1 prediction for a case that had one already" in completed.out
+    assert "1 prediction without a case (the first is for zebra)" in completed.out
+    assert "1 repeated prediction ignored" in completed.out
     Path("callmark.toml").write_text('[match]\n"*.a" = {"$any" = true}\n')
     completed = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
-    assert "match *.a: 2 arguments" in completed.out
+    assert "Match rule *.a applied to 2 arguments" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
     assert info["grading"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
@@ -793,30 +792,33 @@ def edit_dataset_info(**fields: Any) -> None:
 @pytest.mark.parametrize(
     "change, sentences",
     [
-        (lambda: write_rows(Path("eval.jsonl"), case("q1"), case("q2", WRONG)), ["eval.jsonl has changed since the run", "Grade the pred"]),
+        (
+            lambda: write_rows(Path("eval.jsonl"), case("q1"), case("q2", WRONG)),
+            ["eval.jsonl: the cases have changed since the run", "To grade the predictions"],
+        ),
         (
             lambda: Path("eval.jsonl").unlink(),
-            ["runs/p: its cases are gone, they stood in eval.jsonl.", "where it is now"],
+            ["runs/p: cannot find its cases at eval.jsonl.", "If the file was moved"],
         ),
-        (lambda: Path("runs/p/run.json").unlink(), ["runs/p is no run: there is no run.json in it."]),
-        (lambda: Path("runs/p/run.json").write_text("{"), ["runs/p/run.json cannot be read: "]),
-        (lambda: Path("runs/p/run.json").write_text("[" * 100_000), ["runs/p/run.json cannot be read: "]),
-        (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json cannot be read: "]),
+        (lambda: Path("runs/p/run.json").unlink(), ["runs/p: not a run: run.json is missing."]),
+        (lambda: Path("runs/p/run.json").write_text("{"), ["runs/p/run.json: "]),
+        (lambda: Path("runs/p/run.json").write_text("[" * 100_000), ["runs/p/run.json: "]),
+        (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json: "]),
         (
             lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'),
-            ["runs/p/run.json cannot be read: ", "missing required field"],
+            ["runs/p/run.json: ", "run.json: callmark is missing"],
         ),
-        (lambda: edit_dataset_info(path=7), ["runs/p/run.json cannot be read: "]),
-        (lambda: edit_dataset_info(path="\0"), ["its cases are gone"]),
-        (lambda: edit_dataset_info(path=""), ["its cases are gone"]),
-        (lambda: edit_dataset_info(path="/dev/null"), ["its cases are gone"]),
-        (lambda: edit_dataset_info(format="opnai"), ["there is no format called 'opnai'. Did you mean openai?"]),
-        (lambda: edit_dataset_info(tools="no.json"), ["there is no file ", "no.json"]),
-        (lambda: Path("runs/p/predictions.jsonl").unlink(), ["there is no file runs/p/predictions.jsonl."]),
+        (lambda: edit_dataset_info(path=7), ["runs/p/run.json: "]),
+        (lambda: edit_dataset_info(path="\0"), ["cannot find its cases at"]),
+        (lambda: edit_dataset_info(path=""), ["cannot find its cases at"]),
+        (lambda: edit_dataset_info(path="/dev/null"), ["cannot find its cases at"]),
+        (lambda: edit_dataset_info(format="opnai"), ["unknown format 'opnai'. Did you mean openai?"]),
+        (lambda: edit_dataset_info(tools="no.json"), ["no.json: no such file"]),
+        (lambda: Path("runs/p/predictions.jsonl").unlink(), ["runs/p/predictions.jsonl: no such file."]),
         (lambda: Path("runs/p/predictions.jsonl").write_text(""), ["runs/p/predictions.jsonl is empty"]),
         (
             lambda: Path("runs/p/predictions.jsonl").write_text('{"case": "q1", "ca'),
-            ["predictions.jsonl, line 1: the row is not JSON"],
+            ["predictions.jsonl, line 1: not valid JSON"],
         ),
     ],
 )
@@ -830,9 +832,9 @@ def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[
 
 def test_folder_without_run_json_is_refused(cli: Cli) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
-    check_refused(cli("grade", "runs"), "runs is no run: there is no run.json in it.", "It holds the runs p.")
-    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p is a directory, a file was expected.", "It holds grades.jsonl")
-    check_refused(cli("grade", "eval.jsonl"), "--predictions FILE is missing: what should eval.jsonl be graded against?")
+    check_refused(cli("grade", "runs"), "runs: not a run: run.json is missing.", "Runs in this folder: p.")
+    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p: expected a file, got a directory.", "Files in it: grades.jsonl")
+    check_refused(cli("grade", "eval.jsonl"), "no predictions given for eval.jsonl.")
     assert os.listdir("runs") == ["p"]
 
 
@@ -850,18 +852,20 @@ def test_rejects_cannot_overwrite_run_files(cli: Cli, rejects: str) -> None:
 def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[str]) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     name = {"-p": "--predictions", "-o": "--out"}.get(option[0], option[0])
-    check_refused(cli("grade", "runs/p", *option), f"runs/p is a run, which is graded again as it stands: {name} cannot be given with it.")
+    check_refused(
+        cli("grade", "runs/p", *option), f"{name} cannot be used with runs/p, which is a run: its own predictions are graded again."
+    )
 
 
 def test_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
     Path("data").mkdir()
-    check_refused(cli("grade", "data", "-p", write_half_correct()), "data is a directory, a file was expected.")
+    check_refused(cli("grade", "data", "-p", write_half_correct()), "data: expected a file, got a directory.")
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\\b", "/abs"])
 def test_invalid_run_names_are_refused(cli: Cli, name: str) -> None:
     completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", name)
-    check_refused(completed, f"{name!r} cannot be the name of a run: it is the name of one folder.", "-o names the folder")
+    check_refused(completed, f"--name: expected the name of a single folder, got {name!r}.", "Pass the parent folder with -o.")
     no_run_left()
 
 
@@ -869,7 +873,7 @@ def test_existing_run_name_is_refused(cli: Cli) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     before = contents("runs/p")
     completed = cli("grade", "eval.jsonl", "-p", "base.jsonl", "--name", "p")
-    check_refused(completed, "there is a run in runs/p already.", "Choose another --name; callmark grade runs/p grades that one again.")
+    check_refused(completed, "runs/p: already exists.", "Choose another --name. To grade the existing run again: callmark grade runs/p")
     assert contents("runs/p") == before
 
 
@@ -896,21 +900,21 @@ def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["-p", "nowhere.jsonl"], "there is no file nowhere.jsonl."),
-        (["-p", "empty.jsonl"], "empty.jsonl is empty: there is no row in it."),
-        (["-p", "eval.jsonl"], "eval.jsonl, line 1: the row has only messages: that is a whole conversation"),
-        (["-p", "cut.gz"], "cut.gz is a gzip file that is cut off or damaged"),
-        (["-p", "base.jsonl", "--tools", "nowhere.json"], "there is no file nowhere.json."),
-        (["-p", "base.jsonl", "--from", "opnai"], "there is no format called 'opnai'. Did you mean openai?"),
-        (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: the scenario has no instructions."),
-        (["-p", "base.jsonl", "--jobs", "0"], "0 is not in the range x>=1"),
-        (["-p", "base.jsonl", "-o", "base.jsonl"], "cannot be made: Not a directory."),
-        (["-p", "base.jsonl", "-o", "/dev/full"], "cannot be made: Not a directory."),
-        (["-p", "base.jsonl", "-o", "/proc/nowhere"], "cannot be made: "),
-        (["-p", "base.jsonl", "--name", "x" * 300], "cannot be made: File name too long."),
-        (["-p", "base.jsonl", "--rejects", "r.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad."),
-        (["-p", "base.jsonl", "--skip-bad", "--rejects", "./base.jsonl"], "cannot be both what is read and where the rejects go."),
-        (["-p", "base.jsonl", "--skip-bad", "--rejects", "eval.jsonl"], "cannot be both what is read and where the rejects go."),
+        (["-p", "nowhere.jsonl"], "nowhere.jsonl: no such file."),
+        (["-p", "empty.jsonl"], "empty.jsonl is empty."),
+        (["-p", "eval.jsonl"], "eval.jsonl, line 1: messages: expected a prediction for one decision point, got a whole conversation"),
+        (["-p", "cut.gz"], "cut.gz: the gzip file is truncated or damaged"),
+        (["-p", "base.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
+        (["-p", "base.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
+        (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: instructions is missing."),
+        (["-p", "base.jsonl", "--jobs", "0"], "--jobs: expected a whole number of at least 1, got '0'"),
+        (["-p", "base.jsonl", "-o", "base.jsonl"], "cannot be created: Not a directory."),
+        (["-p", "base.jsonl", "-o", "/dev/full"], "cannot be created: Not a directory."),
+        (["-p", "base.jsonl", "-o", "/proc/nowhere"], "cannot be created: "),
+        (["-p", "base.jsonl", "--name", "x" * 300], "cannot be created: File name too long."),
+        (["-p", "base.jsonl", "--rejects", "r.jsonl"], "--rejects needs --skip-bad: it saves the rows that are skipped."),
+        (["-p", "base.jsonl", "--skip-bad", "--rejects", "./base.jsonl"], "cannot be both the input and the rejects file."),
+        (["-p", "base.jsonl", "--skip-bad", "--rejects", "eval.jsonl"], "cannot be both the input and the rejects file."),
     ],
 )
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -938,23 +942,27 @@ def write_bad_files() -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
     write_bad_files()
-    skip = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-    check_refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs), "p.jsonl, line 2: tool_calls is a number", skip)
+    skip = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)."
+    check_refused(
+        cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs),
+        "p.jsonl, line 2: tool_calls: expected a list of calls, got a number",
+        skip,
+    )
     completed = cli("grade", "eval.jsonl", "-p", write_rows(Path("good.jsonl"), prediction_row("q1", CORRECT)), "--jobs", jobs)
-    check_refused(completed, "eval.jsonl, line 2: messages is a number, a list of messages was expected.", skip)
+    check_refused(completed, "eval.jsonl, line 2: messages: expected a list of messages, got a number.", skip)
     no_run_left()
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
     assert completed.status == 0
-    assert "2 decision points · scored 2" in completed.out
+    assert "2 cases · scored 2" in completed.out
     assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps them).\n"
     assert scores("runs/p") == {"q1": 1.0, "q3": 0.0}
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "q", "--skip-bad", "--rejects", "r.jsonl", "--jobs", jobs)
-    assert completed.err == "callmark: 2 rows could not be read and were skipped, kept in r.jsonl.\n"
+    assert completed.err == "callmark: 2 rows could not be read and were skipped (saved to r.jsonl).\n"
     assert [(payload["file"], payload["line"], payload["text"]) for payload in lines("r.jsonl")] == [
         ("p.jsonl", 2, '{"id": "q2", "tool_calls": 5}'),
         ("eval.jsonl", 2, '{"messages": 5}'),
     ]
-    check_refused(cli("grade", "runs/p"), "eval.jsonl, line 2: messages is a number")
+    check_refused(cli("grade", "runs/p"), "eval.jsonl, line 2: messages: expected a list of messages, got a number")
     assert cli("grade", "runs/p", "--skip-bad", "--jobs", jobs).status == 0
 
 
@@ -965,7 +973,7 @@ def test_file_with_bad_rows_only_is_refused(cli: Cli, jobs: str, which: str) -> 
     write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT))
     Path(which).write_text("{\n" * 3)
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--skip-bad", "--jobs", jobs)
-    check_refused(completed, f"{which}: none of its rows can be read; the first: the row is not JSON")
+    check_refused(completed, f"{which}: no valid rows. The first problem: not valid JSON")
     no_run_left()
 
 
@@ -1015,10 +1023,10 @@ def test_predictions_are_read_from_a_pipe(cli: Cli) -> None:
     write_two_cases(), write_half_correct()
     completed = run_process("grade", "eval.jsonl", "-p", "-", "--jobs", "2", input=Path("base.jsonl").read_text())
     assert completed.returncode == 0
-    assert completed.stdout.startswith("standard input · 2 decision points")
+    assert completed.stdout.startswith("standard input · 2 cases")
     (name,) = os.listdir("runs")
     assert name.startswith("standard-input-")
-    check_refused(cli("grade", "-", "-p", "-"), "standard input can be read once, it stands there twice.")
+    check_refused(cli("grade", "-", "-p", "-"), "standard input (-) is given twice, but it can only be read once.")
 
 
 @pytest.mark.parametrize("which", ["eval.jsonl", "base.jsonl"])
@@ -1044,7 +1052,7 @@ def test_gzip_files_are_accepted(cli: Cli) -> None:
     assert cli("grade", "runs/p").status == 0
 
 
-@pytest.mark.parametrize("stdin, sentence", [("", "standard input is empty"), ("{\n", "standard input, line 1: the row is not JSON")])
+@pytest.mark.parametrize("stdin, sentence", [("", "standard input is empty"), ("{\n", "standard input, line 1: not valid JSON")])
 def test_errors_of_a_pipe_name_standard_input(stdin: str, sentence: str) -> None:
     completed = run_process("grade", "-", "-p", write_half_correct(), input=stdin)
     assert completed.returncode == 2
@@ -1078,7 +1086,7 @@ def test_failure_after_grading_leaves_no_folder(cli: Cli, monkeypatch: pytest.Mo
         cli("grade", "s.jsonl", "-p", "p.jsonl", "-o", "first", "--name", "p")
         completed = run_with_file_size_limit(len(contents("first/p")["evaluation_results.json"]) - 1, "grade", "s.jsonl", "-p", "p.jsonl")
         assert completed.returncode == 2
-        assert "evaluation_results.json cannot be written: File too large." in completed.stderr
+        assert "evaluation_results.json: cannot be written: File too large." in completed.stderr
     no_run_left()
 
 
@@ -1088,7 +1096,7 @@ def test_failed_regrade_leaves_the_folder_unchanged(cli: Cli) -> None:
     before = contents("runs/p")
     completed = run_with_file_size_limit(len(before["evaluation_results.json"]) - 1, "grade", "runs/p")
     assert completed.returncode == 2
-    assert "evaluation_results.json cannot be written: File too large." in completed.stderr
+    assert "evaluation_results.json: cannot be written: File too large." in completed.stderr
     assert contents("runs/p") == before
 
 
@@ -1170,7 +1178,7 @@ def test_killed_worker_process_is_reported() -> None:
     cases, predictions, _ = write_many_cases()
     completed = run_process("grade", cases, "-p", predictions, "--evaluator", "mine:Dies", "--jobs", "2")
     assert completed.returncode == 2
-    assert completed.stderr == "callmark: a process that graded was ended from outside.\nFewer --jobs need less memory.\n"
+    assert completed.stderr == "callmark: a grading process was killed.\nIf memory ran out, use fewer --jobs.\n"
     no_run_left()
 
 
@@ -1178,7 +1186,7 @@ def test_worker_killed_while_sending_is_reported() -> None:
     reader, writer = Pipe(duplex=False)
     os.write(writer.fileno(), struct.pack("!i", 100) + b"cut")
     writer.close()
-    with closing(reader), pytest.raises(BadInput, match="a process that graded was ended from outside"):
+    with closing(reader), pytest.raises(BadInput, match="a grading process was killed"):
         next(_receive(reader, []))
 
 
@@ -1243,6 +1251,6 @@ def test_closed_pipe_is_not_an_error() -> None:
     write_two_cases(), write_half_correct()
     command = f"{sys.executable} -P -m callmark grade eval.jsonl -p base.jsonl --name p | head -1"
     completed = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert completed.stdout == "base.jsonl · 2 decision points · scored 2\n"
+    assert completed.stdout == "base.jsonl · 2 cases · scored 2\n"
     assert completed.stderr == ""
     assert sorted(contents("runs/p")) == RUN_FILES

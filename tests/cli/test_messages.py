@@ -27,24 +27,24 @@ def command_line(command: list[str], path: Path, folder: Path) -> list[str | Pat
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"", "is empty: there is no row in it."),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a text file, JSON or JSONL was expected."),
-        (b'{"messages": [{"role": "user", "content": "cut', "line 1: the row is not JSON, it ends at column 46 inside a string."),
-        (b'{"messages": 5}\n', "line 1: messages is a number, a list of messages was expected."),
+        (b"", " is empty."),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "expected JSON or JSONL, got a binary file."),
+        (b'{"messages": [{"role": "user", "content": "cut', "line 1: not valid JSON: the row ends at column 46 inside a string."),
+        (b'{"messages": 5}\n', "line 1: messages: expected a list of messages, got a number."),
         (
             b'{"messages": [{"role": "assistant", "tool_calls": 5}]}',
-            "line 1: messages[0].tool_calls is a number, a list of calls was expected.",
+            "line 1: messages[0].tool_calls: expected a list of calls, got a number.",
         ),
         (
             b'{"messages": [], "x": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
-            "line 1: the row nests too deep to be read (about 1,000 levels is the most).",
+            "line 1: nested too deeply to read (the limit is about 1,000 levels).",
         ),
-        (b'{"messages": [{"role": "user", "content": "\xff"}]}', "line 1: the row is not UTF-8 text, byte 0xff at column 44."),
+        (b'{"messages": [{"role": "user", "content": "\xff"}]}', "line 1: not valid UTF-8: byte 0xff at column 44."),
         (
             b'{"a": 1}',
-            "line 1: no format recognises the row: its keys are a; messages, conversations or expected_function_calls was expected.",
+            "line 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys a.",
         ),
-        (gzip.compress(b'{"messages": []}', mtime=0)[:-9], "is a gzip file that is cut off or damaged"),
+        (gzip.compress(b'{"messages": []}', mtime=0)[:-9], "the gzip file is truncated or damaged"),
     ],
 )
 def test_unreadable_files_are_reported_with_the_reason(cli: Cli, tmp_path: Path, command: list[str], content: bytes, sentence: str) -> None:
@@ -62,11 +62,11 @@ def test_unreadable_files_are_reported_with_the_reason(cli: Cli, tmp_path: Path,
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_missing_file_and_directory_are_refused(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     missing = cli(*command_line(command, tmp_path / "nowhere.jsonl", tmp_path))
-    assert (missing.status, missing.err) == (2, f"callmark: there is no file {tmp_path / 'nowhere.jsonl'}.\n")
+    assert (missing.status, missing.err) == (2, f"callmark: {tmp_path / 'nowhere.jsonl'}: no such file.\n")
     folder = tmp_path / "folder"
     folder.mkdir()
     directory = cli(*command_line(command, folder, tmp_path))
-    assert (directory.status, directory.err) == (2, f"callmark: {folder} is a directory, a file was expected.\n")
+    assert (directory.status, directory.err) == (2, f"callmark: {folder}: expected a file, got a directory.\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -75,14 +75,14 @@ def test_bad_rows_are_skipped_counted_and_rejected_on_request(cli: Cli, tmp_path
     path.write_bytes(json.dumps(GOOD).encode() + b'\n{"messages": 5}\n{"messages": [\n\xff\n' + json.dumps(GOOD).encode() + b"\n")
     stopped = cli(*command_line(command, path, tmp_path), *(["--row", "5"] if command[0] == "show" else []))
     assert stopped.status == 2
-    assert "line 2: messages is a number" in stopped.err
-    assert "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)." in stopped.err
+    assert "line 2: messages: expected a list of messages, got a number" in stopped.err
+    assert "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)." in stopped.err
     rejects = tmp_path / "rejects.jsonl"
     completed = cli(
         *command_line(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else [])
     )
     assert completed.status == 0
-    assert f"callmark: 3 rows could not be read and were skipped, kept in {rejects}." in completed.err
+    assert f"callmark: 3 rows could not be read and were skipped (saved to {rejects})." in completed.err
     payload = [json.loads(line) for line in rejects.read_text().splitlines()]
     payload = [one for one in payload if isinstance(one["reason"], str)]
     assert [one["line"] for one in payload] == [2, 3, 4]
@@ -99,29 +99,35 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["stat"], "there is no command called 'stat'. Did you mean stats?"),
-        (["stats", "x.jsonl", "--from", "opnai"], "there is no format called 'opnai'. Did you mean openai?"),
+        (["stat"], "unknown command 'stat'. Did you mean stats?"),
+        (["stats", "x.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
         (["stats"], "Missing argument 'FILE...'"),
         (["stats", "x.jsonl", "--jsn"], "No such option"),
-        (["filter", "x.jsonl", "-o", "y.jsonl"], "no rule was given, so every row would be kept."),
+        (["filter", "x.jsonl", "-o", "y.jsonl"], "no filter rule given."),
         (
             ["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a >"],
-            "the pattern 'a >' cannot be read: at character 4 stands the end, a tool's name was expected.",
+            "pattern 'a >', character 4: expected a tool name, got the end of the pattern.",
         ),
-        (["show", "x.jsonl", "--row", "1", "--most-calls"], "only one of them can be given."),
-        (["show", "x.jsonl", "--row", "9"], "x.jsonl has no row 9: it has 1 row."),
-        (["show", "x.jsonl", "--id", "z"], "of 1 row none has the id 'z'."),
-        (["show", "x.jsonl", "--search", "zebra"], "of 1 row none has 'zebra' in it."),
-        (["expand", "x.jsonl", "-o", "."], ". is a directory, a file to write was expected."),
-        (["expand", "x.jsonl", "-o", "x.jsonl/y"], "x.jsonl/y cannot be written: "),
-        (["stats", "x.jsonl", "--rejects", "y.jsonl"], "--rejects keeps rows that are skipped, so it needs --skip-bad."),
+        (
+            ["show", "x.jsonl", "--row", "1", "--most-calls"],
+            "only one of --row, --id, --most-calls and --search can be given: each selects a row.",
+        ),
+        (["show", "x.jsonl", "--row", "9"], "x.jsonl: no row 9, the file has 1 row."),
+        (["show", "x.jsonl", "--id", "z"], "no row has the ID 'z' (1 row read)."),
+        (["show", "x.jsonl", "--search", "zebra"], "no row contains 'zebra' (1 row read)."),
+        (["expand", "x.jsonl", "-o", "."], ".: expected a file to write, got a directory."),
+        (["expand", "x.jsonl", "-o", "x.jsonl/y"], "x.jsonl/y: cannot be written: x.jsonl is a file, not a folder."),
+        (["stats", "x.jsonl", "--rejects", "y.jsonl"], "--rejects needs --skip-bad: it saves the rows that are skipped."),
         (
             ["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a(x=$result)"],
-            "there is no step before the first, so $result is nothing there.",
+            "$result is the result of the previous step, so it cannot be used in the first step.",
         ),
-        (["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a > b(x=$results)"], "stands '$results)', a value or $result was expected."),
-        (["stats", "x.jsonl", "--tools", "nowhere.json"], "there is no file nowhere.json."),
-        (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: tools is not a list, a list of tools was expected."),
+        (
+            ["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a > b(x=$results)"],
+            "character 9: expected a value or $result, got '$results)'.",
+        ),
+        (["stats", "x.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
+        (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: tools: expected a list of tools, got an object."),
     ],
 )
 def test_invalid_command_lines_are_refused(
@@ -141,7 +147,7 @@ def test_debug_shows_the_traceback() -> None:
     )
     assert completed.returncode == 2
     assert "Traceback" in completed.stderr
-    assert "callmark: there is no file nowhere.jsonl." in completed.stderr
+    assert "callmark: nowhere.jsonl: no such file." in completed.stderr
 
 
 def test_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
@@ -178,7 +184,7 @@ def test_full_disk_is_reported(cli: Cli, tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full here")
     completed = cli("expand", write_rows(tmp_path / "x.jsonl", GOOD), "-o", "/dev/full")
     assert completed.status == 2
-    assert "/dev/full cannot be written: No space left on device." in completed.err
+    assert "/dev/full: cannot be written: No space left on device." in completed.err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -212,7 +218,7 @@ def test_unwritable_standard_output_is_reported_once_with_status_2(tmp_path: Pat
         f"{line} > /dev/full", shell=True, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
     )
     assert completed.returncode == 2
-    assert completed.stderr.splitlines()[-1].endswith(" cannot be written: No space left on device.")
+    assert completed.stderr.splitlines()[-1].endswith(": cannot be written: No space left on device.")
     assert completed.stderr.count("cannot be written") == 1
     assert "Exception ignored" not in completed.stderr
     closed = subprocess.run(f"{line} | true", shell=True, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)

@@ -59,11 +59,11 @@ def test_conversations_that_do_not_fit_are_counted(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ([], "no run was given"),
-        (["nothing"], "is no run"),
+        ([], "a report needs at least one run"),
+        (["nothing"], "no such run"),
         (["base", "base"], "given twice"),
-        (["base", "-o", "base/grades.jsonl"], "cannot be both what is read and where the result goes"),
-        (["base", "-o", "."], "is a directory"),
+        (["base", "-o", "base/grades.jsonl"], "base/grades.jsonl: cannot be overwritten, because it is a file of the run base"),
+        (["base", "-o", "."], "expected a file to write, got a directory"),
     ],
 )
 def test_invalid_outputs_are_refused(workdir: Path, arguments: list[str], sentence: str) -> None:

@@ -71,8 +71,8 @@ def predicted_cases() -> list[str]:
 def test_model_is_run_graded_and_shown(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     assert completed.status == 0, completed.err
-    assert "5 decision points" in completed.out
-    assert "conversations.jsonl holds conversations: they were cut into decision points on the way" in completed.out
+    assert "5 cases" in completed.out
+    assert "conversations.jsonl contains conversations, which were expanded into decision points" in completed.out
     assert re.search(r"call\.score +1 ", completed.out)
     assert [line["case"] for line in sorted(lines("runs/mine/predictions.jsonl"), key=lambda line: line["case"])] == [
         f"t{n}:1" for n in range(5)
@@ -91,10 +91,10 @@ def test_model_is_run_graded_and_shown(cli: Cli, workdir: Path) -> None:
 def test_several_models_are_shown_side_by_side(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "both")
     assert completed.status == 0, completed.err
-    assert "2 models · 5 decision points" in completed.out
+    assert "2 models · 5 cases" in completed.out
     assert re.search(r"call\.score .*1 .* 0\b", completed.out)
     assert re.search(r"no call +· +5", completed.out)
-    assert "runs/both-agent.answer\nruns/both-agent.wrong\n" in completed.out
+    assert "\nSaved to runs/both-agent.answer and runs/both-agent.wrong\n" in completed.out
 
 
 def test_json_has_one_entry_per_model(cli: Cli, workdir: Path) -> None:
@@ -106,22 +106,22 @@ def test_json_has_one_entry_per_model(cli: Cli, workdir: Path) -> None:
 def test_resuming_with_fewer_trials_is_refused(cli: Cli, workdir: Path) -> None:
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
     completed = cli("run", "runs/thrice", "--resume", "--trials", "1")
-    assert (completed.status, "was begun with trials 3, now it is 1" in completed.err) == (2, True), completed.err
+    assert (completed.status, "trials: expected 3, as when the run was started, got 1" in completed.err) == (2, True), completed.err
 
 
 def test_limit_runs_and_grades_the_first_cases(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "few", "--limit", "2")
-    assert "2 decision points" in completed.out
+    assert "2 cases" in completed.out
     assert len(predicted_cases()) == 2
     assert info("few")["cases"] == 2
     again = cli("grade", "runs/few")
-    assert (again.status, "2 decision points" in again.out) == (0, True)
+    assert (again.status, "2 cases" in again.out) == (0, True)
 
 
 def test_trials_repeat_each_case(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
-    assert "5 decision points" in completed.out
-    assert "each asked 3 times" in completed.out
+    assert "5 cases" in completed.out
+    assert "3 trials per case" in completed.out
     assert len(predicted_cases()) == 15
     assert [(line["case"], line.get("trial", 0)) for line in lines("runs/thrice/grades.jsonl")][:4] == [
         ("t0:1", 0),
@@ -161,10 +161,13 @@ def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) ->
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine was begun with trials 1, now it is 2"),
-        (("--limit", "3"), "runs/mine was begun with limit not given, now it is 3"),
-        (("--parse", "hermes"), 'runs/mine was begun with parse not given, now it is "hermes"'),
-        (("--model", "python:agent:wrong"), 'runs/mine was begun with model "python:agent:answer", now it is "python:agent:wrong"'),
+        (("--trials", "2"), "runs/mine: trials: expected 1, as when the run was started, got 2"),
+        (("--limit", "3"), "runs/mine: limit: expected no value, as when the run was started, got 3"),
+        (("--parse", "hermes"), 'runs/mine: parse: expected no value, as when the run was started, got "hermes"'),
+        (
+            ("--model", "python:agent:wrong"),
+            'runs/mine: model: expected "python:agent:answer", as when the run was started, got "python:agent:wrong"',
+        ),
     ],
 )
 def test_resuming_with_a_changed_setting_is_refused(cli: Cli, workdir: Path, change: tuple[str, ...], sentence: str) -> None:
@@ -182,7 +185,7 @@ def test_resuming_with_a_changed_dataset_is_refused(cli: Cli, workdir: Path) -> 
         file.write(Path("conversations.jsonl").read_text().splitlines()[0].replace("t0", "t9") + "\n")
     completed = cli("run", "runs/mine", "--resume")
     assert (completed.status, len(predicted_cases())) == (2, 5)
-    assert "conversations.jsonl has changed since runs/mine was begun" in completed.err
+    assert "conversations.jsonl changed since runs/mine was started" in completed.err
 
 
 def test_run_on_piped_cases_can_be_resumed(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +195,7 @@ def test_run_on_piped_cases_can_be_resumed(cli: Cli, workdir: Path, monkeypatch:
     monkeypatch.setattr(sys, "stdin", Pipe)
     completed = cli("run", "-", "--model", "python:agent:answer", "--model", "python:agent:wrong", "--name", "piped")
     assert completed.status == 0, completed.err
-    assert "standard input holds conversations" in completed.out
+    assert "standard input contains conversations" in completed.out
     for name in ("piped-agent.answer", "piped-agent.wrong"):
         assert cli("run", f"runs/{name}", "--resume").status == 0
 
@@ -210,16 +213,19 @@ def test_run_on_piped_cases_can_be_resumed(cli: Cli, workdir: Path, monkeypatch:
         (("--model", "replay:none.jsonl"), "none.jsonl"),
         (("--model", "scripted:hastie"), "Did you mean hasty?"),
         (("--model", "cmd:no-such-program-here"), "no-such-program-here"),
-        (("--model", "python:agent:answer", "--temperature", "1"), "temperature means nothing to it"),
-        (("--model", "python:agent:answer", "--param", "top_p=1"), "takes no parameter 'top_p'"),
+        (
+            ("--model", "python:agent:answer", "--temperature", "1"),
+            "python:agent:answer does not support temperature: it is not a chat API",
+        ),
+        (("--model", "python:agent:answer", "--param", "top_p=1"), "python:agent:answer does not support parameters, got 'top_p'"),
         (("--model", "scripted:hasty", "--param", "sed=1"), "Did you mean seed?"),
-        (("--model", "python:agent:answer", "--param", "x"), "is not NAME=VALUE"),
+        (("--model", "python:agent:answer", "--param", "x"), "--param: expected NAME=VALUE, got 'x'"),
         (("--model", "http://localhost:1/v1#x", "--param", "api_key=sk-1"), "api_key"),
-        (("--model", "python:agent:answer", "--model", "python:agent:answer"), "two models are called agent.answer"),
+        (("--model", "python:agent:answer", "--model", "python:agent:answer"), "two models have the name agent.answer"),
         (("--model", "python:agent:answer", "--evaluator", "nosuch"), "nosuch"),
-        (("--model", "python:agent:answer", "--resume"), "--resume needs to know which run"),
-        (("--model", "python:agent:answer", "--max-cost", "1"), "--max-cost needs a price"),
-        ((), "--model is missing"),
+        (("--model", "python:agent:answer", "--resume"), "--resume: no run given"),
+        (("--model", "python:agent:answer", "--max-cost", "1"), "--max-cost: python:agent:answer has no price"),
+        ((), "no model given"),
     ],
 )
 def test_invalid_options_are_refused_before_any_request(
@@ -238,10 +244,10 @@ def test_invalid_options_are_refused_before_any_request(
 @pytest.mark.parametrize(
     "file, sentence",
     [
-        ("missing.jsonl", "there is no file missing.jsonl"),
-        ("scenarios.jsonl", "scenarios.jsonl holds scenarios"),
-        ("silent.jsonl", "silent.jsonl has no call in it"),
-        ("twice.jsonl", "stands for two cases"),
+        ("missing.jsonl", "missing.jsonl: no such file"),
+        ("scenarios.jsonl", "scenarios.jsonl: expected decision points or conversations, got scenarios"),
+        ("silent.jsonl", "silent.jsonl: no decision points, because no conversation contains a tool call"),
+        ("twice.jsonl", "duplicate case id"),
     ],
 )
 def test_cases_that_cannot_be_run_are_refused(cli: Cli, workdir: Path, file: str, sentence: str) -> None:
@@ -267,17 +273,17 @@ def test_existing_run_is_not_overwritten(cli: Cli, workdir: Path) -> None:
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     assert (completed.status, len(predicted_cases())) == (2, 5)
-    assert "there is a run in runs/mine already" in completed.err
-    assert "--resume goes on with it" in completed.err
+    assert "runs/mine: already exists" in completed.err
+    assert "Pass --resume to resume the run" in completed.err
 
 
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (("runs/mine",), "runs/mine is a run: --resume goes on with it"),
-        (("runs/mine", "--resume", "--name", "other"), "-o and --name cannot be given"),
-        (("runs/graded", "--resume"), "runs/graded was made of a file of predictions"),
-        (("runs", "--resume"), "runs is no run"),
+        (("runs/mine",), "runs/mine is an existing run: pass --resume to resume it"),
+        (("runs/mine", "--resume", "--name", "other"), "a run is resumed in its own folder, so -o and --name cannot be used"),
+        (("runs/graded", "--resume"), "runs/graded: cannot be resumed, because it was graded from a predictions file without a model"),
+        (("runs", "--resume"), "runs: not a run: run.json is missing"),
     ],
 )
 def test_folder_that_cannot_be_resumed_is_refused(cli: Cli, workdir: Path, arguments: tuple[str, ...], sentence: str) -> None:
@@ -293,7 +299,7 @@ def test_models_are_found_by_configured_name(cli: Cli, workdir: Path) -> None:
     assert completed.status == 0, completed.err
     assert sorted(os.listdir("runs")) == ["both-mine", "both-other"]
     missing = cli("run", "conversations.jsonl", "--model", "min")
-    assert "there is no model called 'min'. Did you mean mine?" in missing.err
+    assert "unknown model 'min'. Did you mean mine?" in missing.err
 
 
 def test_list_models_shows_no_key(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +329,7 @@ def test_second_process_on_the_same_run_is_refused(cli: Cli, workdir: Path) -> N
         assert other.stderr is not None
         printed = other.stderr.read()
         assert other.wait(20) == 130
-    assert "0 of 5 answers kept. To go on:\ncallmark run runs/mine --resume\n" in printed
+    assert "saved 0 of 5 predictions.\nResume with: callmark run runs/mine --resume\n" in printed
     assert info("mine")["status"] == "interrupted"
 
 
@@ -334,7 +340,7 @@ def test_full_disk_is_reported(cli: Cli, workdir: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("callmark.runs.journal.os.write", full)
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
     assert completed.status == 2
-    assert "predictions.jsonl cannot be written: No space left on device" in completed.err
+    assert "predictions.jsonl: cannot be written: No space left on device" in completed.err
 
 
 def test_batch_output_is_graded_with_errors_excluded(cli: Cli, workdir: Path) -> None:
@@ -364,11 +370,14 @@ def test_batch_output_is_graded_with_errors_excluded(cli: Cli, workdir: Path) ->
     graded = cli("grade", "conversations.jsonl", "--predictions", "output.jsonl", "--predictions", "errors.jsonl")
     assert graded.status == 3
     assert "scored 4 of 5, 1 error" in graded.out
-    assert "call.score               1 " in graded.out
+    assert "call.score    1 " in graded.out
     assert "completion window expired" in graded.out
 
 
-@pytest.mark.parametrize("model, sentence", [("scripted:hasty", "scripted:hasty is sent no requests"), ("openai:", "names no model")])
+@pytest.mark.parametrize(
+    "model, sentence",
+    [("scripted:hasty", "scripted:hasty: this provider has no batch API"), ("openai:", "expected a model such as openai:")],
+)
 def test_batch_for_a_model_without_requests_is_refused(cli: Cli, workdir: Path, model: str, sentence: str) -> None:
     completed = cli("export", "batch", "conversations.jsonl", "--model", model, "-o", "batch.jsonl")
     assert (completed.status, sentence in completed.err) == (2, True), completed.err
@@ -427,10 +436,10 @@ def test_cost_is_counted_and_limited(cli: Cli, workdir: Path) -> None:
     Path("paid.py").write_text(f"def answer(messages, tools):\n    return {completion}\n")
     Path("callmark.toml").write_text('[models.paid]\nmodel = "python:paid:answer"\nconcurrency = 1\nprice = { input = 2, output = 4 }\n')
     completed = cli("run", "conversations.jsonl", "--model", "paid", "--name", "all")
-    assert (completed.status, "5,000 tokens in, 2,500 out · cost 0.02" in completed.out) == (0, True), completed.out
+    assert (completed.status, "5,000 input tokens, 2,500 output tokens · cost 0.02" in completed.out) == (0, True), completed.out
     stopped = cli("run", "conversations.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01")
     assert stopped.status == 3
-    assert "stopped: --max-cost 0.01 was reached" in stopped.out
+    assert "Stopped: --max-cost 0.01 was reached" in stopped.out
     assert len(lines("runs/some/predictions.jsonl")) == 3
 
 
@@ -462,7 +471,7 @@ def test_folder_that_is_not_a_run_is_left_untouched(cli: Cli, workdir: Path) -> 
     Path("runs/mine/predictions.jsonl").write_text("my own\n")
     Path("runs/mine/notes.txt").write_text("my notes")
     completed = cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine", "--resume")
-    assert (completed.status, "runs/mine is no run that could be gone on with" in completed.err) == (2, True)
+    assert (completed.status, "runs/mine: not a run that can be resumed: run.json is missing" in completed.err) == (2, True)
     assert (Path("runs/mine/predictions.jsonl").read_text(), Path("runs/mine/notes.txt").read_text()) == ("my own\n", "my notes")
 
 
@@ -481,7 +490,7 @@ def test_changed_piped_input_is_refused(cli: Cli, workdir: Path, monkeypatch: py
     assert cli(*command, "--resume").status == 0
     piped(given.replace(b"t0", b"t9"))
     completed = cli(*command, "--resume")
-    assert (completed.status, "standard input has changed since runs/piped was begun" in completed.err) == (2, True), completed.err
+    assert (completed.status, "standard input changed since runs/piped was started" in completed.err) == (2, True), completed.err
     assert Path("runs/piped/cases.jsonl").read_bytes().strip() == given.strip()
     assert sorted(os.listdir("runs/piped")) == ["cases.jsonl", "grades.jsonl", "predictions.jsonl", "run.json", "summary.json"]
 
@@ -500,7 +509,7 @@ def test_key_in_a_command_is_not_stored(cli: Cli, workdir: Path) -> None:
     completed = cli("run", "conversations.jsonl", "--model", command, "--name", "mine")
     assert completed.status == 0, completed.err
     assert "recognisable" not in completed.out + "".join(file.read_text() for file in Path("runs/mine").iterdir())
-    assert "Give it again with --model" in cli("run", "runs/mine", "--resume").err
+    assert "Pass it again with --model" in cli("run", "runs/mine", "--resume").err
     assert cli("run", "runs/mine", "--resume", "--model", command).status == 0
 
 
@@ -516,7 +525,7 @@ def test_resumed_run_respects_a_used_up_budget(cli: Cli, workdir: Path) -> None:
     assert len(predicted_cases()) == 2
     again = cli("run", "runs/mine", "--resume", *command)
     assert (again.status, len(predicted_cases())) == (3, 2)
-    assert "stopped: --max-tokens-total 150 was reached" in again.out
+    assert "Stopped: --max-tokens-total 150 was reached" in again.out
 
 
 @pytest.mark.parametrize("option", ["--temperature", "--rpm", "--timeout", "--max-cost"])

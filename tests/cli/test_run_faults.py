@@ -64,19 +64,19 @@ def test_transient_failures_are_retried_without_effect_on_scores(cli: Cli, fault
         completed = run(cli, server.url)
         assert completed.status == 0, completed.err + completed.out
         assert "scored 4" in completed.out
-        assert f"asked again {CASES}×" in completed.out
+        assert f"{CASES} retries" in completed.out
         assert len(server.requests) == 2 * CASES
 
 
 LASTING = [
-    ("429", "429", 3),
-    ("429 with Retry-After", "429", 3),
+    ("429", "rate limited (HTTP 429)", 3),
+    ("429 with Retry-After", "rate limited (HTTP 429)", 3),
     ("500", "500", 3),
     ("503", "503", 3),
-    ("hang", "0.5 s", 3),
-    ("cut body", "broke off in the middle of its answer", 3),
-    ("invalid JSON", "answered with a text that begins with", 3),
-    ("HTML", "an HTML page, 'Bad gateway'", 3),
+    ("hang", "did not respond within 0.5 seconds", 3),
+    ("cut body", "closed the connection before the response was complete", 3),
+    ("invalid JSON", "expected a JSON object, got text that starts with", 3),
+    ("HTML", "expected a JSON object, got an HTML page titled 'Bad gateway'", 3),
     ("error object", "error", 3),
     ("empty choices", "no choices", 3),
     (Response(400, b'{"error": {"message": "context length exceeded"}}'), "context length exceeded", 1),
@@ -89,10 +89,10 @@ def test_lasting_failures_are_errors_with_status_3(cli: Cli, fault: str | Respon
         completed = run(cli, server.url)
         assert completed.status == 3, completed.err + completed.out
         assert "scored 3 of 4, 1 error" in completed.out
-        assert "call.score               1 " in completed.out
-        shown = completed.out[completed.out.index("in no number above") :]
+        assert "call.score    1 " in completed.out
+        shown = completed.out[completed.out.index("excluded from every metric") :]
         assert expected_text in shown, shown
-        assert (f"({tries} tries)" in shown) is (tries > 1)
+        assert (f"({tries} attempts)" in shown) is (tries > 1)
         assert len(server.requests) == CASES - 1 + tries
 
 
@@ -100,13 +100,13 @@ def test_slow_server_is_waited_for(cli: Cli) -> None:
     with chat_server("slow headers", slow=0.2) as server:
         completed = run(cli, server.url)
     assert (completed.status, "scored 4" in completed.out) == (0, True)
-    assert "an answer, one in twenty over" in completed.out
+    assert " per prediction (median), p95 " in completed.out
 
 
 def test_unknown_finish_reason_is_kept_and_graded(cli: Cli) -> None:
     with chat_server("unknown finish reason") as server:
         completed = run(cli, server.url)
-    assert (completed.status, "call.score               1 " in completed.out) == (0, True)
+    assert (completed.status, "call.score    1 " in completed.out) == (0, True)
     line = json.loads(Path("runs/r/predictions.jsonl").read_text().splitlines()[0])
     assert line["finish_reason"] not in ("", "stop", "tool_calls")
 
@@ -116,14 +116,14 @@ def test_invalid_json_arguments_are_malformed_calls(cli: Cli) -> None:
         completed = run(cli, server.url)
     assert completed.status == 0
     assert "scored 4" in completed.out
-    assert "malformed call  1" in completed.out
+    assert "malformed call       1" in completed.out
 
 
 def test_calls_with_the_same_id_are_both_counted(cli: Cli) -> None:
     with chat_server(fail_one_case("duplicate ids")) as server:
         completed = run(cli, server.url)
     assert completed.status == 0
-    assert "repeated call  1" in completed.out
+    assert "repeated call       1" in completed.out
 
 
 def test_refused_connection_is_reported_with_the_resume_command(cli: Cli) -> None:
@@ -132,7 +132,7 @@ def test_refused_connection_is_reported_with_the_resume_command(cli: Cli) -> Non
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         completed = run(cli, url)
     assert completed.status == 2
-    assert f"nobody answers at {url}/chat/completions: the connection was refused" in completed.err
+    assert f"cannot connect to {url}/chat/completions: connection refused" in completed.err
     assert "callmark run runs/r --resume" in completed.err
 
 
@@ -161,7 +161,7 @@ def test_failing_model_does_not_stop_the_other(cli: Cli) -> None:
             "run", "eval.jsonl", "--model", f"{server.url}#good", "--model", "http://127.0.0.1:9/v1#gone", "--name", "r", "--no-cache"
         )  # fmt: skip
     assert completed.status == 3
-    assert "nobody answers at http://127.0.0.1:9/v1/chat/completions" in completed.out
+    assert "cannot connect to http://127.0.0.1:9/v1/chat/completions" in completed.out
     assert "scored" in cli("grade", "runs/r-good").out
 
 
@@ -169,7 +169,7 @@ def test_token_budget_stops_the_run_and_it_can_be_resumed(cli: Cli) -> None:
     with chat_server() as server:
         completed = run(cli, server.url, "--max-tokens-total", "1", "--concurrency", "1")
         assert completed.status == 3
-        assert "stopped: --max-tokens-total 1 was reached" in completed.out
+        assert "Stopped: --max-tokens-total 1 was reached" in completed.out
         assert "scored 1 of 4, 3 errors" in completed.out
         assert json.loads(Path("runs/r/run.json").read_text())["status"] == "stopped"
         again = cli("run", "runs/r", "--resume", "--no-cache")
@@ -182,7 +182,7 @@ def test_repeated_run_is_served_from_the_cache(cli: Cli) -> None:
         for name in ("one", "two"):
             completed = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", name)
         assert len(server.requests) == CASES
-        assert f"{CASES} answers remembered from an earlier run" in completed.out
+        assert f"{CASES} cache hits (--no-cache ignores the cache)" in completed.out
         cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "three", "--trials", "2")
         assert len(server.requests) == 2 * CASES
         cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "four", "--temperature", "1")
@@ -196,7 +196,7 @@ def test_unusable_cache_gives_a_warning(cli: Cli, monkeypatch: pytest.MonkeyPatc
     with chat_server() as server:
         completed = cli("run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
     assert completed.status == 0
-    assert "answers are not remembered" in completed.err
+    assert "response cache disabled" in completed.err
 
 
 def folder_content(folder: Path) -> bytes:
@@ -237,7 +237,7 @@ def test_key_is_in_no_file_and_no_output(cli: Cli, tmp_path: Path, monkeypatch: 
     assert completed.status in (0, 3), completed.err
     if "URL" in where:
         assert again.status == 2
-        assert "Give it again with --model" in again.err
+        assert "Pass it again with --model" in again.err
     Path(".env").unlink(missing_ok=True)
     assert KEY not in completed.out + completed.err + again.out + again.err
     assert KEY.encode() not in folder_content(tmp_path)

@@ -35,7 +35,7 @@ def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> Non
     table = {line.split()[0]: line.split()[1:] for line in completed.out.splitlines() if line.strip()}
     assert table["conversations"] == ["32", "8", "20%"]
     assert table["find_order"] == table["get_order"] == ["16", "4", "20%"]
-    assert "20 groups, 40 rows: near-duplicates, or cases of one group, kept on one side" in completed.out
+    assert "20 groups of near-duplicates or cases of one group (40 rows), each kept on one side" in completed.out
     assert "8 rows → " in completed.out
     checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
     assert checked.status == 0
@@ -98,13 +98,17 @@ def test_bad_rows_are_rejected_once(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "rows, share, expected_text",
     [
-        ([conversation_row(1)], "0.2", "valid.jsonl is empty: there is one row."),
+        ([conversation_row(1)], "0.2", "valid.jsonl is empty: the dataset has only one row."),
         (
             [conversation_row(1), conversation_row(1, "hats"), conversation_row(1, "coats")],
             "0.2",
-            "valid.jsonl is empty: every row is kept together with every other.",
+            "valid.jsonl is empty: all rows belong to one group of near-duplicates.",
         ),
-        ([conversation_row(1), conversation_row(1, "hats")], "0.9", "train.jsonl is empty: every row is kept together with every other."),
+        (
+            [conversation_row(1), conversation_row(1, "hats")],
+            "0.9",
+            "train.jsonl is empty: all rows belong to one group of near-duplicates.",
+        ),
         ([conversation_row(1), conversation_row(2)], "0", ""),
         ([conversation_row(1), conversation_row(2)], "1", ""),
     ],
@@ -119,19 +123,19 @@ def test_empty_side_is_reported_unless_requested(cli: Cli, tmp_path: Path, rows:
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["-", "-o", "."], "a split reads its file twice, and a pipe can be read once"),
-        (["/dev/null", "-o", "."], "a split reads its file twice"),
-        (["none.jsonl", "-o", "."], "there is no file none.jsonl"),
+        (["-", "-o", "."], "standard input: a split reads the file twice, but a pipe can only be read once"),
+        (["/dev/null", "-o", "."], "a split reads the file twice"),
+        (["none.jsonl", "-o", "."], "none.jsonl: no such file"),
         (["empty.jsonl", "-o", "."], "empty.jsonl"),
-        (["train.jsonl", "-o", "."], "cannot be both what is read and where the result goes"),
+        (["train.jsonl", "-o", "."], "cannot be both the input and the output"),
         (["all.jsonl", "-o", ".", "--valid", "20"], "20"),
         (["all.jsonl"], "Missing option '-o'"),
-        (["all.jsonl", "-o", "all.jsonl"], "all.jsonl/train.jsonl cannot be written: all.jsonl is a file, a folder was expected"),
-        (["all.jsonl", "-o", ".", "--valid", "nan"], "the share of valid is a number from 0 to 1, not nan"),
-        (["", "-o", "."], "the name of a file to read is empty"),
+        (["all.jsonl", "-o", "all.jsonl"], "all.jsonl/train.jsonl: cannot be written: all.jsonl is a file, not a folder"),
+        (["all.jsonl", "-o", ".", "--valid", "nan"], "--valid: expected a number from 0 to 1, got 'nan'"),
+        (["", "-o", "."], "the name of the input file is empty"),
         (
             ["all.jsonl", "-o", ".", "--rejects", "valid.jsonl", "--skip-bad"],
-            "cannot be both where the result goes and where the rejects go",
+            "cannot be both the output and the rejects file",
         ),
     ],
 )
@@ -155,8 +159,8 @@ def test_lint_finds_planted_leaks_with_both_places(cli: Cli, tmp_path: Path, mon
     write_rows(tmp_path / "v.jsonl", conversation_row(30), conversation_row(11), conversation_row(31), conversation_row(4, "hats"))
     completed = cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--strict")
     assert completed.status == 1
-    assert "v.jsonl:2  the row is an exact copy of t.jsonl, line 12, which is for training" in completed.out
-    assert "v.jsonl:4  the row says and calls nearly the same as t.jsonl, line 5 (" in completed.out
+    assert "v.jsonl:2  exact duplicate of t.jsonl, line 12, which is a training row" in completed.out
+    assert "v.jsonl:4  near-duplicate of t.jsonl, line 5 (" in completed.out
     assert json.loads(cli("lint", "--train", "t.jsonl", "--valid", "v.jsonl", "--json").out)["summary"]["leak"] == 2
     assert "leak" not in json.loads(cli("lint", "t.jsonl", "v.jsonl", "--json").out)["summary"]
 
@@ -164,12 +168,12 @@ def test_lint_finds_planted_leaks_with_both_places(cli: Cli, tmp_path: Path, mon
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        ([], "there is no file to look at"),
+        ([], "expected a file to check"),
         (["--train", "t.jsonl"], "--train needs --valid"),
         (["--valid", "t.jsonl"], "--valid needs --train"),
-        (["t.jsonl", "--train", "t.jsonl", "--valid", "v.jsonl"], "t.jsonl is neither --train nor --valid"),
+        (["t.jsonl", "--train", "t.jsonl", "--valid", "v.jsonl"], "t.jsonl: cannot be combined with --train and --valid"),
         (["--train", "t.jsonl", "--valid", "./t.jsonl"], "./t.jsonl cannot be both --train and --valid"),
-        (["--train", "-", "--valid", "-"], "standard input can be read once"),
+        (["--train", "-", "--valid", "-"], "standard input can be read only once"),
     ],
 )
 def test_invalid_lint_arguments_are_refused(

@@ -9,7 +9,7 @@ import pytest
 import callmark
 from callmark.api.scenarios import read_table
 from callmark.config import read_grading_settings
-from callmark.simulation.playability import refuse_unknown_functions
+from callmark.simulation.scenario_checks import check_expected_calls
 from callmark.types import Case
 from callmark.worlds.helpdesk.desk import Desk
 from callmark.worlds.helpdesk.tools import TOOLS
@@ -26,7 +26,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def helpdesk_scenarios(cli: Cli, *more: str, out: str = "s.jsonl") -> list[Case]:
-    """The scenarios of the help desk."""
+    """Return the scenarios of the help desk."""
     assert cli("synth", "--scenarios-only", "-o", out, *more).status == 0
     return [row for row in callmark.load(out) if isinstance(row, Case)]
 
@@ -86,7 +86,7 @@ def test_group_has_several_scenarios_and_one_expectation(cli: Cli) -> None:
 @pytest.mark.parametrize("seed", ["7", "8", "11"])
 def test_help_desk_tools_accept_every_expected_call(cli: Cli, seed: str) -> None:
     for case in helpdesk_scenarios(cli, "--seed", seed):
-        refuse_unknown_functions(case, TOOLS)
+        check_expected_calls(case, TOOLS)
         desk, newest = Desk(7), ""
         for call in case.expected:
             assert not call.name.endswith(READ_ONLY)
@@ -109,7 +109,7 @@ def test_tables_match_the_tickets_of_the_help_desk() -> None:
             }
             assert (row["status"] == "Closed") == (name == "closed_tickets")
             if name == "existing_tickets":
-                assert desk.search_tickets(row["title"])["count"] == 1  # who knows the title only is understood
+                assert desk.search_tickets(row["title"])["count"] == 1  # the title alone identifies the ticket
                 assert row["new_priority"] != row["priority"]
                 assert row["new_status"] != row["status"]
                 assert row["new_department"] != row["department_code"]
@@ -171,25 +171,25 @@ def test_tables_folder_may_be_given(cli: Cli) -> None:
 
 def test_identical_scenarios_are_counted(cli: Cli) -> None:
     completed = cli(*custom_arguments(one("same", "  count: 3\n")))
-    assert "2 the same as an earlier one but for the id" in completed.out
+    assert "2 identical to an earlier one except for the ID" in completed.out
 
 
 @pytest.mark.parametrize(
     "templates, tables, sentence",
     [
-        (one('"{ticket.titel}"'), {"tickets": "title\nx\n"}, "mine.yaml: template 't', instructions: the table tickets has no column for"),
-        (one("{ticket.title} first"), {}, "mine.yaml, line 2: this is not YAML"),
-        ("- id: [", {}, "mine.yaml, line 1: this is not YAML"),
-        ("- id: a\n  id: b\n", {}, "mine.yaml, line 1: the key 'id' stands twice in one object"),
-        ("- !!python/object:os.system {}\n", {}, "mine.yaml, line 1: this is not YAML"),
-        ("\x01", {}, "mine.yaml is not YAML"),
-        ("[" * 5000, {}, "mine.yaml nests too deep to be read"),
-        ("", {}, "mine.yaml: there are no templates"),
-        (one("x"), {"t": "a,b\n1\n"}, "t.csv, line 2: 1 cell, but 2 columns"),
-        (one("x"), {"t": "a,a\n1,2\n"}, "t.csv, line 1: a column has no name, or the name of another"),
-        (one("x"), {"t": "a,a:json\n1,2\n"}, "t.csv, line 1: a column has no name, or the name of another"),
-        (one("x"), {"t": 'a\n"open\n'}, "t.csv, line 2: this is not CSV"),
-        (one("x"), {"t": "a:json\n[1\n"}, "t.csv, line 2: a:json holds no JSON: the JSON text is cut off"),
+        (one('"{ticket.titel}"'), {"tickets": "title\nx\n"}, "mine.yaml: template 't', instructions: table tickets has no column for"),
+        (one("{ticket.title} first"), {}, "mine.yaml, line 2: not valid YAML"),
+        ("- id: [", {}, "mine.yaml, line 1: not valid YAML"),
+        ("- id: a\n  id: b\n", {}, "mine.yaml, line 1: duplicate key 'id'"),
+        ("- !!python/object:os.system {}\n", {}, "mine.yaml, line 1: not valid YAML"),
+        ("\x01", {}, "mine.yaml: not valid YAML"),
+        ("[" * 5000, {}, "mine.yaml: nested too deeply to read"),
+        ("", {}, "mine.yaml: no templates found"),
+        (one("x"), {"t": "a,b\n1\n"}, "t.csv, line 2: expected 2 cells, got 1"),
+        (one("x"), {"t": "a,a\n1,2\n"}, "t.csv, line 1: expected unique column names, got a, a"),
+        (one("x"), {"t": "a,a:json\n1,2\n"}, "t.csv, line 1: expected unique column names, got a, a"),
+        (one("x"), {"t": 'a\n"open\n'}, "t.csv, line 2: not valid CSV"),
+        (one("x"), {"t": "a:json\n[1\n"}, "t.csv, line 2: a:json: not valid JSON: truncated JSON"),
     ],
 )
 def test_invalid_templates_are_refused_with_their_place(cli: Cli, templates: str, tables: dict[str, str], sentence: str) -> None:
@@ -203,14 +203,14 @@ def test_invalid_templates_are_refused_with_their_place(cli: Cli, templates: str
 @pytest.mark.parametrize(
     "more, sentence",
     [
-        (["--templates", "none.yaml"], "there is no file none.yaml"),
-        (["--templates", "latin.yaml"], "latin.yaml is not UTF-8 text"),
-        (["--templates", "."], ". cannot be read"),
-        (["--tables", "none"], "none is no folder, a folder of CSV files was expected"),
-        (["-n", "0"], "0 is not in the range"),
-        (["--templates", "s.jsonl"], "s.jsonl cannot be both what is read and where the result goes"),
-        (["--agent", "openai:x"], "--scenarios-only makes no conversations: --agent cannot be given"),
-        (["--max-cost", "1"], "--scenarios-only makes no conversations: --max-cost cannot be given"),
+        (["--templates", "none.yaml"], "none.yaml: no such file"),
+        (["--templates", "latin.yaml"], "latin.yaml: not valid UTF-8"),
+        (["--templates", "."], ".: cannot be read"),
+        (["--tables", "none"], "none: no such folder"),
+        (["-n", "0"], "--number: expected a whole number of at least 1, got '0'"),
+        (["--templates", "s.jsonl"], "s.jsonl cannot be both the input and the output"),
+        (["--agent", "openai:x"], "--scenarios-only generates no conversations, so --agent cannot be given"),
+        (["--max-cost", "1"], "--scenarios-only generates no conversations, so --max-cost cannot be given"),
     ],
 )
 def test_missing_or_invalid_files_are_refused(cli: Cli, more: list[str], sentence: str) -> None:

@@ -89,13 +89,13 @@ def test_summary_has_counts_and_the_next_command(cli: Cli) -> None:
     assert completed.status == 0, completed.err
     assert completed.out.startswith("10 conversations → data   (scenarios.jsonl, python:noting:sometimes and script, seed 7)\n")
     assert re.search(r"^ +8 train.jsonl\n +2 valid.jsonl\n", completed.out, re.MULTILINE)
-    assert "12 held, 10 kept, 1 rejected, 1 more than needed\n" in completed.out
-    assert "       1 end_state  something else was changed than was planned\n" in completed.out
-    assert "s1: notes N-2: a new row was made" in completed.out
+    assert "12 simulated, 10 kept, 1 rejected, 1 not needed\n" in completed.out
+    assert "       1 end_state  the end state differs from the plan\n" in completed.out
+    assert "s1: notes N-2: created {" in completed.out
     assert "callmark show data/rejected.jsonl --row 1" in completed.out
-    assert re.search(r"^add_note +10 +█+ +title each time; text 0 *$", completed.out, re.MULTILINE)
-    assert "never called: transfer\nnever given: add_note.text\n" in completed.out
-    for line in re.findall(r"^callmark (.*)$", completed.out, re.MULTILINE):
+    assert re.search(r"^add_note +10 +█+ +title \(always\); text \(0\) *$", completed.out, re.MULTILINE)
+    assert "Tools never called: transfer\nParameters never given: add_note.text\n" in completed.out
+    for line in re.findall(r"^  callmark (.*)$", completed.out, re.MULTILINE):
         if line.startswith("lint"):
             continue
         assert cli(*line.split()).status == 0, line
@@ -126,15 +126,15 @@ def test_plans_can_be_simulated_as_scenarios(cli: Cli) -> None:
 def test_too_few_accepted_conversations_exit_with_status_3(cli: Cli) -> None:
     completed = noted(cli, agent="sometimes")
     assert completed.status == 3
-    assert "1 of 12 are missing: 1 of 12 were rejected and there were no more plans\n" in completed.out
+    assert "1 of 12 conversations missing: 1 of 12 were rejected and no plans are left\n" in completed.out
 
 
 def test_errors_are_counted_separately_and_retried(cli: Cli) -> None:
     Path("broken").touch()
     completed = noted(cli, "-n", "8", agent="fragile")
     assert completed.status == 3
-    assert "8 held, 8 kept\n" in completed.out
-    assert re.search(r"^1 error, first: .*the agent fell over.* \(--resume tries them again\)$", completed.out, re.MULTILINE)
+    assert "8 simulated, 8 kept\n" in completed.out
+    assert re.search(r"^1 error, first: .*the agent fell over.* \(--resume retries them\)$", completed.out, re.MULTILINE)
     Path("broken").unlink()
     again = noted(cli, "-n", "8", "--resume", agent="fragile")
     assert again.status == 0
@@ -174,26 +174,26 @@ def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.Monkey
     "given, sentence",
     [
         ([], "Missing option '-o' / '--out'"),
-        (["-o", "-"], "-o names a folder: conversations do not go to standard output"),
-        (["-o", "d", "-n", "0"], "0 is not in the range"),
-        (["-o", "d", "--valid", "2"], "2.0 is not in the range"),
-        (["-o", "d", "--templates", "x.yaml"], "templates are for --scenarios-only: --templates cannot be given"),
-        (["-o", "d", "--policy", "none.md"], "--policy none.md cannot be read: No such file or directory"),
-        (["-o", "d", "--policy", "zero.md"], "--policy zero.md is no text: there are zero bytes in it"),
-        (["-o", "d", "--policy", "latin.md"], "--policy latin.md cannot be read: it is not UTF-8"),
-        (["-o", "d", "--policy", "empty.md"], "--policy empty.md is empty"),
-        (["-o", "d", "--policy", "rules.yaml"], "--policy rules.yaml is YAML: the policy text was expected"),
-        (["-o", "d", "--rules", "none.yaml"], "none.yaml cannot be read: No such file or directory"),
+        (["-o", "-"], "-o: expected a folder, got -: conversations cannot be written to standard output"),
+        (["-o", "d", "-n", "0"], "--number: expected a whole number of at least 1, got '0'"),
+        (["-o", "d", "--valid", "2"], "--valid: expected a number from 0 to 1, got '2'"),
+        (["-o", "d", "--templates", "x.yaml"], "templates need --scenarios-only, so --templates cannot be given"),
+        (["-o", "d", "--policy", "none.md"], "--policy: none.md: no such file"),
+        (["-o", "d", "--policy", "zero.md"], "--policy: zero.md: not a text file, it contains zero bytes"),
+        (["-o", "d", "--policy", "latin.md"], "--policy: latin.md: not UTF-8 text"),
+        (["-o", "d", "--policy", "empty.md"], "--policy: empty.md: the file is empty"),
+        (["-o", "d", "--policy", "rules.yaml"], "--policy: expected the policy as text, got the YAML file rules.yaml"),
+        (["-o", "d", "--rules", "none.yaml"], "none.yaml: no such file"),
         (["-o", "d", "--scenarios", "none.jsonl"], "none.jsonl"),
-        (["-o", "d", "--scenarios", "talks.jsonl"], "talks.jsonl holds no scenarios"),
-        (["-o", "d", "--scenarios", "twice.jsonl"], "twice.jsonl, line 2: the id 's1' stands for two scenarios"),
-        (["-o", "d", "--scenarios", "scenarios.jsonl", "--balance"], "--balance is about plans that are made up"),
-        (["-o", "d", "--tools", "python:notes:Notes"], "--scenarios and --agent are missing"),
-        (["-o", "d", "--tools", "python:notes:Notes", "--agent", "python:noting:good"], "--scenarios is missing"),
-        (["-o", "d", "--tools", "nonsense"], "nonsense names no tools"),
-        (["-o", "d", "--tools", "openapi:a.yaml", "--tools", "python:notes"], "made up for one OpenAPI file alone"),
-        (["-o", "d", "--max-cost", "1"], "--max-cost is about models, and none is asked"),
-        (["-o", "d", "--agent", "openai:gpt-4.1-mini", "--max-cost", "1"], "--max-cost needs a price"),
+        (["-o", "d", "--scenarios", "talks.jsonl"], "talks.jsonl: no scenarios found"),
+        (["-o", "d", "--scenarios", "twice.jsonl"], "twice.jsonl, line 2: duplicate scenario id 's1'"),
+        (["-o", "d", "--scenarios", "scenarios.jsonl", "--balance"], "--balance cannot be used with --scenarios: it only applies"),
+        (["-o", "d", "--tools", "python:notes:Notes"], "with these tools cannot be planned: --scenarios and --agent are missing"),
+        (["-o", "d", "--tools", "python:notes:Notes", "--agent", "python:noting:good"], "cannot be planned: --scenarios is missing"),
+        (["-o", "d", "--tools", "nonsense"], "tools: expected KIND:TEXT, got 'nonsense'"),
+        (["-o", "d", "--tools", "openapi:a.yaml", "--tools", "python:notes"], "a mock API (openapi:FILE) cannot be combined"),
+        (["-o", "d", "--max-cost", "1"], "--max-cost needs a model: pass one with --agent or --user"),
+        (["-o", "d", "--agent", "openai:gpt-4.1-mini", "--max-cost", "1"], "--max-cost: openai:gpt-4.1-mini has no price"),
     ],
     ids=str,
 )
@@ -212,10 +212,10 @@ def test_invalid_options_are_refused(cli: Cli, workdir: Path, given: list[str], 
 @pytest.mark.parametrize(
     "more, sentence",
     [
-        (["-n", "13"], "13 conversations cannot be made of 12 scenarios: scenarios.jsonl has no more"),
+        (["-n", "13"], "13 conversations requested, but scenarios.jsonl has only 12 scenarios"),
         (["--agent", "python:noting:none"], "none"),
-        (["--agent", "scripted:perfect"], "answers at decision points, it cannot hold a conversation"),
-        (["--user", "rule-basd"], "there is no user called 'rule-basd'. Did you mean rule-based?"),
+        (["--agent", "scripted:perfect"], "only predicts decision points, so conversations cannot be simulated with it"),
+        (["--user", "rule-basd"], "unknown user 'rule-basd'. Did you mean rule-based?"),
     ],
     ids=str,
 )
@@ -231,9 +231,9 @@ def test_rule_about_an_unknown_tool_gives_a_warning(cli: Cli, workdir: Path) -> 
     rules = [rule.format("a", "never: add_notes"), rule.format("b", 'never: "*note > add_note"'), rule.format("c", 'confirmed: ["x*", y]')]
     (workdir / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
     completed = noted(cli, "--rules", "rules.yaml", "-n", "2")
-    assert [line for line in completed.err.splitlines() if "never broken" in line] == [
-        "callmark: no tool is called add_notes, so the rule a is never broken.",
-        "callmark: no tool is called x* or y, so the rule c is never broken.",
+    assert [line for line in completed.err.splitlines() if "never be broken" in line] == [
+        "callmark: rule a can never be broken: no tool matches add_notes.",
+        "callmark: rule c can never be broken: no tool matches x* or y.",
     ]
 
 
@@ -248,7 +248,7 @@ def test_interrupting_keeps_conversations_and_prints_how_to_resume(workdir: Path
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130, printed
-    assert "what was held is kept; the same command with --resume goes on" in printed
+    assert "finished conversations are saved. Resume with the same command and --resume." in printed
     assert 0 < len(lines(recorded)) < 12
 
 

@@ -66,10 +66,10 @@ def test_json_is_on_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("nosuch.jsonl", "there is no file nosuch.jsonl"),
-        ("nosuch.yaml", "there is no file nosuch.yaml"),
-        ("mpc:server", "there is no kind of tools called 'mpc'. Did you mean mcp?"),
-        ("bare.jsonl", "bare.jsonl has no tools in any of its rows"),
+        ("nosuch.jsonl", "nosuch.jsonl: no such file"),
+        ("nosuch.yaml", "nosuch.yaml: no such file"),
+        ("mpc:server", "unknown kind of tools 'mpc'. Did you mean mcp?"),
+        ("bare.jsonl", "bare.jsonl: no row has tools"),
     ],
 )
 def test_source_without_tools_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, expected: str) -> None:

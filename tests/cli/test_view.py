@@ -37,7 +37,7 @@ def test_view_prints_its_address_serves_and_stops_on_interrupt(tmp_path: Path) -
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="there is no folder"):
+    with pytest.raises(BadInput, match="no such folder"):
         command.main([str(tmp_path / "nothing"), "--no-browser"], standalone_mode=False)
 
 
@@ -45,5 +45,5 @@ def test_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(BadInput, match=r"port \d+ cannot be had"):
+        with pytest.raises(BadInput, match=r"cannot use port \d+"):
             command.main([str(tmp_path), "--no-browser", "--port", str(taken.getsockname()[1])], standalone_mode=False)

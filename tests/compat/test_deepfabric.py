@@ -1,4 +1,4 @@
-"""Document 002's evaluator: its own examples, and what docs/metrics.md, sections 7, 10 and 15, say of it."""
+"""DeepFabric's evaluator: the examples of its documentation, its fields and its messages."""
 
 import json
 from math import isnan
@@ -30,7 +30,7 @@ FIELDS = [
     "response_score",
     "error",
 ]
-TALK = row(
+CONVERSATION = row(
     user("weather in Paris?"),
     assistant(call("get_weather", {"city": "Paris"})),
     result("sunny"),
@@ -44,7 +44,7 @@ TALK = row(
 
 
 def record(*calls: Any, tools: Any = (WEATHER,), name: str = "r", **more: Any) -> dict[str, Any]:
-    """An eval record that expects these calls."""
+    """Return an eval record that expects these calls."""
     return {**row(user("go"), tools=list(tools), id=name), "expected_output": {"role": "assistant", "tool_calls": list(calls), **more}}
 
 
@@ -77,7 +77,7 @@ def test_deepfabric_configuration_parameters(predicted: dict[str, Any], correct:
 
 
 def test_deepfabric_evaluation_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    results = evaluated([TALK], [[call("get_forecast")], RuntimeError("no connection")])
+    results = evaluated([CONVERSATION], [[call("get_forecast")], RuntimeError("no connection")])
     for pred in results.predictions:
         if not pred.tool_selection_correct:
             print(f"Sample {pred.sample_id}:")  # noqa: T201
@@ -109,13 +109,13 @@ def test_deepfabric_weights_are_applied() -> None:
             "response_quality": 0.00,
         },
     )
-    results = Evaluator(config).evaluate([TALK], [[call("get_weather", {"city": 5})], [call("get_weather", {"city": "Oslo"})]])
+    results = Evaluator(config).evaluate([CONVERSATION], [[call("get_weather", {"city": 5})], [call("get_weather", {"city": "Oslo"})]])
     assert numbers(results.metrics) == pytest.approx((1.0, 0.5, 0.5, 0.75))
 
 
 def test_every_field_has_its_name_and_value() -> None:
     spoken = assistant(call("get_weather", {"city": "Oslo"}), text="One moment.")
-    one = evaluated([TALK], [spoken, None]).predictions[0]
+    one = evaluated([CONVERSATION], [spoken, None]).predictions[0]
     assert {name: getattr(one, name) for name in one.__struct_fields__} == {
         "sample_id": "t:1",
         "query": "weather in Paris?",
@@ -135,24 +135,24 @@ def test_every_field_has_its_name_and_value() -> None:
     assert list(one.__struct_fields__) == FIELDS
 
 
-WANTED = call("get_weather", {"city": "Paris"})
+CORRECT_CALL = call("get_weather", {"city": "Paris"})
 RIGHT, FAILED = (True, True, True), (False, False, False)
 
 
 @pytest.mark.parametrize(
     "said, correct",
     [
-        ([WANTED], RIGHT),
-        (WANTED, RIGHT),
+        ([CORRECT_CALL], RIGHT),
+        (CORRECT_CALL, RIGHT),
         ({"name": "get_weather", "arguments": {"city": "x"}}, RIGHT),
         (tool_call("get_weather", city="x"), RIGHT),
         ((tool_call("get_weather", city="x"),), RIGHT),
-        (assistant(WANTED), RIGHT),
+        (assistant(CORRECT_CALL), RIGHT),
         ({"role": "assistant", "function_call": {"name": "get_weather", "arguments": '{"city": "x"}'}}, RIGHT),
         ({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "get_weather", "input": {"city": "x"}}]}, RIGHT),
         (Prediction("r", calls=(tool_call("get_weather", city="x"),)), RIGHT),
-        ([WANTED, call("no_such_tool")], RIGHT),  # the first call counts
-        ([call("no_such_tool"), WANTED], FAILED),
+        ([CORRECT_CALL, call("no_such_tool")], RIGHT),  # the first call counts
+        ([call("no_such_tool"), CORRECT_CALL], FAILED),
         ([call("get_weather", "{")], (True, False, False)),
         ([call("get_forecast", {"city": "x"})], FAILED),
         ([{"arguments": {}}], FAILED),
@@ -165,7 +165,7 @@ RIGHT, FAILED = (True, True, True), (False, False, False)
     ],
 )
 def test_predictions_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None:
-    results = evaluated([record(WANTED)], [said])
+    results = evaluated([record(CORRECT_CALL)], [said])
     assert holds(results.predictions[0]) == correct
     assert results.metrics.processing_errors == 0
 
@@ -181,8 +181,8 @@ def test_predictions_in_any_shape(said: Any, correct: tuple[bool, ...]) -> None:
     ],
 )
 def test_error_is_not_a_failure(error: Any, text: str) -> None:
-    first = Prediction("t:1", calls=(tool_call("get_weather", city="x"),)) if isinstance(error, Prediction) else [WANTED]
-    results = evaluated([TALK], [first, error])
+    first = Prediction("t:1", calls=(tool_call("get_weather", city="x"),)) if isinstance(error, Prediction) else [CORRECT_CALL]
+    results = evaluated([CONVERSATION], [first, error])
     assert numbers(results.metrics) == (1, 1, 1, 1)
     counts = results.metrics.samples_evaluated, results.metrics.samples_processed, results.metrics.processing_errors
     assert counts == (2, 1, 1)
@@ -190,22 +190,22 @@ def test_error_is_not_a_failure(error: Any, text: str) -> None:
     assert holds(results.predictions[1]) == FAILED
 
 
-def test_without_processed_samples_there_is_no_mean(tmp_path: Path) -> None:
-    results = evaluated([record(WANTED)], [OSError("down")], output_path=tmp_path / "out.json")
+def test_metrics_without_processed_samples_are_nan(tmp_path: Path) -> None:
+    results = evaluated([record(CORRECT_CALL)], [OSError("down")], output_path=tmp_path / "out.json")
     assert all(isnan(value) for value in numbers(results.metrics))
     assert json.loads((tmp_path / "out.json").read_text())["metrics"]["overall_score"] is None
 
 
 def test_sample_without_a_prediction_is_an_error() -> None:
-    for predictions in ([[WANTED]], {"t:1": [WANTED]}):
-        results = evaluated([TALK], predictions)
+    for predictions in ([[CORRECT_CALL]], {"t:1": [CORRECT_CALL]}):
+        results = evaluated([CONVERSATION], predictions)
         assert [one.error for one in results.predictions] == [None, "no prediction"]
         assert results.metrics.overall_score == 1
 
 
-def test_correct_abstention_scores_and_a_call_instead_does_not() -> None:
+def test_correct_abstention_scores_and_an_unexpected_call_does_not() -> None:
     rows = [record(name="a", content="Which city?"), record(name="b")]
-    results = evaluated(rows, [assistant(text="Where?"), [WANTED]])
+    results = evaluated(rows, [assistant(text="Where?"), [CORRECT_CALL]])
     assert [holds(one) for one in results.predictions] == [RIGHT, FAILED]
     asked = results.predictions[0]
     assert (asked.expected_tool, asked.predicted_tool, asked.expected_answer, asked.predicted_answer) == (
@@ -217,7 +217,7 @@ def test_correct_abstention_scores_and_a_call_instead_does_not() -> None:
     assert results.metrics.overall_score == 0.5
 
 
-def test_several_expected_calls_must_all_be_made() -> None:
+def test_all_expected_calls_must_be_predicted() -> None:
     both = [call("get_weather", {"city": "Paris"}), call("get_weather", {"city": "Rome"})]
     rows = [record(*both, name=str(number)) for number in range(3)]
     results = evaluated(rows, [both[::-1], both[:1], [both[0], call("get_weather", {})]])
@@ -233,36 +233,36 @@ def test_best_alternative_counts() -> None:
 @pytest.mark.parametrize(
     "predictions",
     [
-        {"t:4": [WANTED], "t:1": None},
-        [{"id": "t:4", "tool_calls": [WANTED]}, {"id": "t:1", "tool_calls": []}],
-        [{"id": "t:4", "prediction": WANTED}, {"id": "t:1", "prediction": None}],
-        [{"case": "t:4", "calls": [WANTED]}, {"case": "t:1", "calls": []}],
+        {"t:4": [CORRECT_CALL], "t:1": None},
+        [{"id": "t:4", "tool_calls": [CORRECT_CALL]}, {"id": "t:1", "tool_calls": []}],
+        [{"id": "t:4", "prediction": CORRECT_CALL}, {"id": "t:1", "prediction": None}],
+        [{"case": "t:4", "calls": [CORRECT_CALL]}, {"case": "t:1", "calls": []}],
         [Prediction("t:4", calls=(tool_call("get_weather", city="x"),)), Prediction("t:1")],
-        iter([None, WANTED]),
+        iter([None, CORRECT_CALL]),
     ],
 )
 def test_predictions_by_id_and_in_order(predictions: Any) -> None:
-    assert [holds(one) for one in evaluated([TALK], predictions).predictions] == [FAILED, RIGHT]
+    assert [holds(one) for one in evaluated([CONVERSATION], predictions).predictions] == [FAILED, RIGHT]
 
 
 def test_dataset_may_be_a_file_rows_conversations_or_cases(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "talks.jsonl", TALK)
-    answers = [[WANTED], [call("get_weather", {})]]
+    path = write_rows(tmp_path / "conversations.jsonl", CONVERSATION)
+    answers = [[CORRECT_CALL], [call("get_weather", {})]]
     loaded = callmark.load(path)
-    for given in (path, str(path), [TALK], (one for one in [TALK]), loaded, list(loaded), callmark.expand(loaded)):
+    for given in (path, str(path), [CONVERSATION], (one for one in [CONVERSATION]), loaded, list(loaded), callmark.expand(loaded)):
         assert evaluated(given, answers).metrics.overall_score == pytest.approx(0.7)
     assert evaluated(None, answers, dataset_path=path).metrics.overall_score == pytest.approx(0.7)
 
 
 def test_repeated_conversations_are_separate_samples() -> None:
-    results = evaluated([TALK, TALK], [None, None, [WANTED], None])
+    results = evaluated([CONVERSATION, CONVERSATION], [None, None, [CORRECT_CALL], None])
     assert [one.sample_id for one in results.predictions] == ["t:1", "t:4", "t~2:1", "t~2:4"]
     assert results.metrics.tool_selection_accuracy == 0.25
 
 
-@pytest.mark.parametrize("predictions", [[[WANTED]], [[WANTED], None], {"t:1": [WANTED], "t:4": None}])
+@pytest.mark.parametrize("predictions", [[[CORRECT_CALL]], [[CORRECT_CALL], None], {"t:1": [CORRECT_CALL], "t:4": None}])
 def test_max_samples_limits_the_samples(predictions: Any) -> None:
-    results = evaluated([TALK], predictions, max_samples=1)
+    results = evaluated([CONVERSATION], predictions, max_samples=1)
     assert [one.sample_id for one in results.predictions] == ["t:1"]
     assert results.metrics.overall_score == 1
 
@@ -272,15 +272,15 @@ def test_model_may_be_a_function() -> None:
         if len(messages) > 1:
             raise ConnectionError("refused")
         assert (messages, tools) == ([user("weather in Paris?")], [WEATHER])
-        return assistant(WANTED)
+        return assistant(CORRECT_CALL)
 
-    results = Evaluator(EvaluatorConfig(model=model)).evaluate([TALK])
+    results = Evaluator(EvaluatorConfig(model=model)).evaluate([CONVERSATION])
     assert [(one.execution_valid, one.error) for one in results.predictions] == [(True, None), (False, "ConnectionError: refused")]
 
 
 def test_results_are_written_to_the_output_path(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.json"
-    results = evaluated([TALK], [[WANTED], None], output_path=str(path))
+    results = evaluated([CONVERSATION], [[CORRECT_CALL], None], output_path=str(path))
     written = json.loads(path.read_text(encoding="utf-8"))
     assert written["metrics"] == {
         "tool_selection_accuracy": 0.5,
@@ -295,88 +295,96 @@ def test_results_are_written_to_the_output_path(tmp_path: Path) -> None:
     assert [list(one) for one in written["predictions"]] == [FIELDS, FIELDS]
     assert written["predictions"][1]["predicted_tool"] is None
     assert results.metrics.response_quality == 0
-    evaluated([TALK], [None, None], output_path=str(path), save_predictions=False)
+    evaluated([CONVERSATION], [None, None], output_path=str(path), save_predictions=False)
     assert json.loads(path.read_text(encoding="utf-8")) == written
 
 
 def test_supported_values_of_other_fields_are_accepted() -> None:
     config = EvaluatorConfig(batch_size=8, evaluators=["tool_calling"], reporters={"file": {}}, multi_turn=False, inference_config=None)
-    assert Evaluator(config).evaluate([TALK], [[WANTED], [WANTED]]).metrics.overall_score == 1
+    assert Evaluator(config).evaluate([CONVERSATION], [[CORRECT_CALL], [CORRECT_CALL]]).metrics.overall_score == 1
 
 
 @pytest.mark.parametrize(
     "config, sentence",
     [
         ({"metric_weight": {}}, "EvaluatorConfig has no field 'metric_weight'. Did you mean metric_weights?"),
-        ({"metric_weights": {"tool_selecton": 1}}, "there is no metric called 'tool_selecton' to weigh. Did you mean tool_selection?"),
-        ({"metric_weights": {"tool_selection": 0.5}}, "the weights add up to 0.5, 1 was expected"),
-        ({"metric_weights": {"tool_selection": -1, "parameter_accuracy": 2}}, "the weight of tool_selection is -1"),
-        ({"metric_weights": {"response_quality": 1}}, "there is no function that measures it"),
-        ({"metric_weights": {"tool_selection": "1"}}, 'the weight of tool_selection is "1", a number was expected'),
-        ({"metric_weights": {"tool_selection": float("nan")}}, "the weight of tool_selection is null, a number was expected"),
-        ({"metric_weights": {"tool_selection": 10**400}}, "a number was expected"),
-        ({"metric_weights": [1]}, "metric_weights is [1], a weight for each metric was expected"),
-        ({"model": "gpt-5"}, 'model is "gpt-5", a function of (messages, tools) was expected'),
-        ({"inference_config": {"model": "m"}}, "inference_config names a model to run"),
-        ({"multi_turn": True}, "multi_turn plays whole conversations"),
-        ({"evaluators": ["safety"]}, 'evaluators is ["safety"], here it can only be tool_calling'),
-        ({"reporters": "cloud"}, 'reporters is "cloud", here it can only be file'),
-        ({"max_samples": 0}, "max_samples is 0, a whole number of at least 1 was expected"),
-        ({"max_samples": "5"}, 'max_samples is "5", a whole number'),
+        ({"metric_weights": {"tool_selecton": 1}}, "weights: unknown metric 'tool_selecton'. Did you mean tool_selection?"),
+        ({"metric_weights": {"tool_selection": 0.5}}, "weights: expected a sum of 1, got 0.5"),
+        ({"metric_weights": {"tool_selection": -1, "parameter_accuracy": 2}}, "weights: tool_selection: expected at least 0, got -1"),
+        ({"metric_weights": {"response_quality": 1}}, "weights: response_quality has a weight, but no function measures it"),
+        ({"metric_weights": {"tool_selection": "1"}}, 'metric_weights: tool_selection: expected a number, got "1"'),
+        ({"metric_weights": {"tool_selection": float("nan")}}, "metric_weights: tool_selection: expected a number, got null"),
+        ({"metric_weights": {"tool_selection": 10**400}}, "expected a number, got 1000"),
+        ({"metric_weights": [1]}, "metric_weights: expected a mapping from metrics to numbers, got [1]"),
+        ({"model": "gpt-5"}, 'model: expected a function of (messages, tools), got "gpt-5"'),
+        ({"inference_config": {"model": "m"}}, "inference_config is not supported: models are not run by name"),
+        ({"multi_turn": True}, "multi_turn is not supported: only single decision points are graded"),
+        ({"evaluators": ["safety"]}, 'evaluators: expected tool_calling, got ["safety"]'),
+        ({"reporters": "cloud"}, 'reporters: expected file, got "cloud"'),
+        ({"max_samples": 0}, "max_samples: expected an integer of at least 1, got 0"),
+        ({"max_samples": "5"}, 'max_samples: expected an integer of at least 1, got "5"'),
     ],
 )
-def test_unusable_config_is_refused(config: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(BadInput) as refused:
+def test_invalid_config_is_rejected(config: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
         EvaluatorConfig(**config)
-    assert sentence in str(refused.value)
+    assert sentence in str(caught.value)
 
 
-def test_model_name_is_refused_with_a_hint() -> None:
-    with pytest.raises(BadInput) as refused:
+def test_model_name_is_rejected_with_a_hint() -> None:
+    with pytest.raises(BadInput) as caught:
         EvaluatorConfig(model="gpt-5")
-    assert "predictions, or a function" in refused.value.hint
+    assert "predictions, or a function" in caught.value.hint
 
 
-def test_positional_fields_are_refused() -> None:
-    with pytest.raises(BadInput, match="given by name"):
+def test_positional_arguments_are_rejected() -> None:
+    with pytest.raises(BadInput, match="keyword arguments only"):
         EvaluatorConfig("valid.jsonl")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "rows, predictions, sentence",
     [
-        (None, [], "there is no dataset"),
-        ([], [], "the dataset has no sample"),
-        ([row(user("hi"), assistant(text="hello"))], [], "no call in its conversations"),
-        ("nowhere.jsonl", [], "there is no file nowhere.jsonl"),
-        (TALK, [], "the dataset is of type dict, a path or a list of rows was expected"),
-        (5, [], "the dataset is of type int"),
-        ([TALK, "x"], [], "the dataset, item 2: the row is of type str, an object with messages was expected"),
-        ([{"prompt": "x"}], [], "the dataset, item 1: no format recognises the row: its keys are prompt"),
-        ([row({"role": 5})], [], "the dataset, item 1: messages[0].role is a number, text was expected"),
-        ([record(WANTED), TALK], [], "the dataset, item 2: t has no expected_output"),
-        ([TALK, record(WANTED)], [], "the dataset, item 2: r is a decision point already"),
+        (None, [], "the dataset is missing"),
+        ([], [], "the dataset has no samples"),
+        ([row(user("hi"), assistant(text="hello"))], [], "its conversations have no tool calls"),
+        ("nowhere.jsonl", [], "nowhere.jsonl: no such file"),
+        (CONVERSATION, [], "dataset: expected a path or a list of rows, got dict"),
+        (5, [], "dataset: expected a path or a list of rows, got int"),
+        ([CONVERSATION, "x"], [], "the dataset, item 2: expected an object with messages, got str"),
+        (
+            [{"prompt": "x"}],
+            [],
+            "the dataset, item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt",
+        ),
+        ([row({"role": 5})], [], "the dataset, item 1: messages[0].role: expected a string, got a number"),
+        ([record(CORRECT_CALL), CONVERSATION], [], "the dataset, item 2: t has no expected_output"),
+        (
+            [CONVERSATION, record(CORRECT_CALL)],
+            [],
+            "the dataset, item 2: expected a conversation to cut into decision points, got the decision point 'r'",
+        ),
         ([Case("s", instructions="Ask.", expected=())], [], "s is a scenario"),
-        ([TALK], None, "there is nothing to grade"),
-        ([TALK], "calls", "predictions are of type str, a list or a mapping by id was expected"),
-        ([TALK], 5, "predictions are of type int"),
-        ([TALK], [None, None, None], "there are 3 predictions for 2 samples"),
-        ([TALK], ["text", None], "predictions[0] is of type str, a list of calls, a message, None or an error was expected"),
-        ([TALK], {"t:1": None, "t:5": None}, "there is a prediction for 't:5', but no such sample. Did you mean t:"),
-        ([TALK], [{"id": "t:1", "calls": []}] * 2, "predictions[1] is a second prediction for 't:1'"),
-        ([TALK], [{"id": "t:1", "calls": []}, None], "predictions[1] has no id, as others have"),
-        ([record(WANTED)] * 2, {"r": None}, "two samples have the same id"),
+        ([CONVERSATION], None, "the predictions are missing"),
+        ([CONVERSATION], "calls", "predictions: expected a list or a mapping by id, got str"),
+        ([CONVERSATION], 5, "predictions: expected a list or a mapping by id, got int"),
+        ([CONVERSATION], [None, None, None], "expected 2 predictions, one per sample, got 3"),
+        ([CONVERSATION], ["text", None], "predictions[0]: expected a list of calls, a message, None or an error, got str"),
+        ([CONVERSATION], {"t:1": None, "t:5": None}, "prediction for unknown sample 't:5'. Did you mean t:"),
+        ([CONVERSATION], [{"id": "t:1", "calls": []}] * 2, "predictions[1] is a second prediction for 't:1'"),
+        ([CONVERSATION], [{"id": "t:1", "calls": []}, None], "predictions[1] has no id, but others do"),
+        ([record(CORRECT_CALL)] * 2, {"r": None}, "two samples have the same id"),
     ],
 )
-def test_unusable_input_is_refused(rows: Any, predictions: Any, sentence: str) -> None:
-    with pytest.raises(BadInput) as refused:
+def test_invalid_input_is_rejected(rows: Any, predictions: Any, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
         evaluated(rows, predictions)
-    assert sentence in str(refused.value)
+    assert sentence in str(caught.value)
 
 
-def test_unusable_model_output_is_refused() -> None:
-    with pytest.raises(BadInput, match="what the model gave for t:1 is of type str"):
-        Evaluator(EvaluatorConfig(model=lambda messages, tools: "text")).evaluate([TALK])
+def test_invalid_model_output_is_rejected() -> None:
+    with pytest.raises(BadInput, match="^model output for t:1: expected a list of calls, a message, None or an error, got str$"):
+        Evaluator(EvaluatorConfig(model=lambda messages, tools: "text")).evaluate([CONVERSATION])
 
 
 def test_odd_values_are_evaluated_and_written(tmp_path: Path) -> None:

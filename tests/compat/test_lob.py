@@ -1,4 +1,4 @@
-"""Document 004's names: the five evaluators, one's own, the service and its two files."""
+"""The API of the LOB evaluation: the five evaluators, custom evaluators, the service and its two files."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ FIVE = (
 )
 NAMES = ["Precision_fn.score", "Recall_fn.score", "Precision_args.score", "Recall_args.score", "Reliability.score"]
 
-TICKET: dict[str, Any] = {  # of the LOB evaluation
+TICKET: dict[str, Any] = {  # from the LOB evaluation
     "functionName": "TicketManagementPlugin-create_support_ticket",
     "arguments": {
         "title": "Server performance degradation",
@@ -67,7 +67,7 @@ ASKED = {"functionName": "CommonPlugin-ask_clarification", "arguments": {"questi
 
 
 def but(one: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
-    """The call with other arguments; None leaves one out."""
+    """Return the call with some arguments changed; None removes one."""
     changed = {**one["arguments"], **arguments}
     return {**one, "arguments": {key: value for key, value in changed.items() if value is not None}}
 
@@ -101,7 +101,7 @@ def five(actual: Any, expected: Any, **options: Any) -> list[float]:
 def test_scores_of_the_lob_example_scenario(actual: Any, scores: list[float]) -> None:
     expected = SCENARIO["expected_function_calls"]
     assert five(actual, expected) == pytest.approx(scores)
-    assert five(json.dumps(actual), json.dumps(expected)) == pytest.approx(scores), "the same as the JSON text of a column"
+    assert five(json.dumps(actual), json.dumps(expected)) == pytest.approx(scores), "JSON text in a column gives the same scores"
 
 
 @pytest.mark.parametrize(
@@ -137,22 +137,22 @@ def test_ignore_averaging_and_tools_are_options() -> None:
     precision = FunctionCallArgsPrecisionEvaluator()
     assert precision(actual_function_calls=[asked], expected_function_calls=[weather], tools=[WEATHER]).score == 1
     assert precision(actual_function_calls=[asked], expected_function_calls=[weather], tools=float("nan")).score == 1 / 2
-    with pytest.raises(BadInput, match="averaging is 'marco', micro or macro was expected. Did you mean macro"):
+    with pytest.raises(BadInput, match="averaging: expected micro or macro, got 'marco'. Did you mean macro"):
         FunctionCallPrecisionEvaluator(averaging="marco")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "columns, message",
     [
-        ({"expected_function_calls": "TKT"}, "expected_function_calls is not JSON: 'TKT', a list of calls was expected"),
-        ({"expected_function_calls": 5}, "expected_function_calls is 5, a list of calls was expected"),
+        ({"expected_function_calls": "TKT"}, "expected_function_calls is not valid JSON: expected a list of calls, got 'TKT'"),
+        ({"expected_function_calls": 5}, "expected_function_calls: expected a list of calls, got 5"),
         ({"expected_function_calls": float("nan")}, "expected_function_calls is missing"),
         ({"expected_function_calls": [{"name": "f", "arguments": {"a": {"$glop": "x"}}}]}, "f: .*glop"),
         ({"actual_function_calls": float("nan")}, "actual_function_calls is missing"),
-        ({"error_message": "TimeoutError: 30 s"}, "there is no answer to score: TimeoutError: 30 s"),
+        ({"error_message": "TimeoutError: 30 s"}, "no prediction to score: TimeoutError: 30 s"),
     ],
 )
-def test_unscorable_columns_are_refused(columns: dict[str, Any], message: str) -> None:
+def test_invalid_columns_are_rejected(columns: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         FunctionCallPrecisionEvaluator()(**{"actual_function_calls": [], "expected_function_calls": [], **columns})
 
@@ -171,7 +171,7 @@ def test_result_has_a_score_attribute_and_key() -> None:
 
 
 class CustomEvaluator(Evaluator):
-    """Document 004's, its open names filled in."""
+    """The custom evaluator from the documentation of the LOB evaluation."""
 
     def __call__(self, *, actual_function_calls, expected_function_calls, **kwargs):  # type: ignore[no-untyped-def]
         score = self.evaluate(actual_function_calls, expected_function_calls)  # type: ignore[no-untyped-call]
@@ -233,7 +233,7 @@ def test_layout_of_both_result_files(tmp_path: Path) -> None:
 
 
 def test_scores_equal_those_of_the_evaluator(tmp_path: Path) -> None:
-    """Whatever the service hands to the evaluators is what the evaluator would have been given: tools of the row too."""
+    """The service passes everything that `process` uses to the evaluators, including the tools of a row."""
     asked = {"name": "get_weather", "arguments": {"city": "bonn!", "unit": "celsius"}}
     scenario = another("w", expected_function_calls=[{"functionName": "get_weather", "arguments": {"city": "Bonn"}}], tools=[WEATHER])
     found = evaluate(tmp_path, lambda **row: [asked], rows=[scenario])
@@ -281,10 +281,10 @@ async def cancelled() -> None:
         (UnicodeError("\ud800"), "UnicodeError: \\ud800"),
         ({"function_calls": [TICKET], "chat_history": [], "error_message": "timed out"}, "timed out"),
         ({"error_message": {"code": 500}}, '{"code":500}'),
-        ({"functioncalls": []}, "eval_target gave no function_calls, what it gave is functioncalls"),
-        ({"function_calls": float("nan")}, "eval_target gave no function_calls, what it gave is function_calls"),
-        ({}, "eval_target gave no function_calls, what it gave is nothing"),
-        (None, "eval_target gave null, an object with function_calls was expected"),
+        ({"functioncalls": []}, "eval_target returned no function_calls, only functioncalls"),
+        ({"function_calls": float("nan")}, "eval_target returned NaN as function_calls"),
+        ({}, "eval_target returned an empty object"),
+        (None, "eval_target: expected an object with function_calls, got null"),
         (cancelled, "CancelledError: given up"),
     ],
 )
@@ -305,13 +305,13 @@ def test_error_is_recorded_and_excluded_from_means(tmp_path: Path, answer: Any, 
     assert [bad[f"outputs.{name}"] for name in NAMES] == [None] * 5
 
 
-def test_only_errors_give_no_means(tmp_path: Path) -> None:
+def test_means_of_nothing_but_errors_are_null(tmp_path: Path) -> None:
     found = evaluate(tmp_path, lambda description: 1 / 0, rows=[SCENARIO, SCENARIO])
     assert read(tmp_path / "output" / "evaluation_metrics.json") == [dict.fromkeys(NAMES)]
     assert (found.scored, found.errors) == (0, 2)
 
 
-def test_users_evaluators(tmp_path: Path) -> None:
+def test_custom_evaluators(tmp_path: Path) -> None:
     def talkative(chat_history: list[Any]) -> dict[str, Any]:
         return {"score": len(chat_history), "reason": "counted"}
 
@@ -356,20 +356,20 @@ def test_columns_can_be_mapped(tmp_path: Path) -> None:
         },
     )
     assert [line["outputs.Recall_fn.score"] for line in found.rows] == [0.5, 0.5]
-    assert [line["outputs.Reliability.score"] for line in found.rows] == [0.0, 1.0], "the first row has no gold: nothing was expected"
+    assert [line["outputs.Reliability.score"] for line in found.rows] == [0.0, 1.0], "the first row has no gold calls, so none are expected"
     assert (seen["who"], seen["made"], seen["actual_function_calls"]) == ("Ada", [DONE], [DONE])
 
 
 @pytest.mark.parametrize(
     "config, message",
     [
-        ({"Precision": {}}, "there is no evaluator called 'Precision'. Did you mean Precision_fn?"),
-        ({"Precision_fn": []}, r"evaluators_config: Precision_fn is \[\], an object with column_mapping was expected"),
-        ({"Precision_fn": {"columns": {}}}, "evaluators_config: Precision_fn has 'columns', only column_mapping is known"),
-        ({"default": {"column_mapping": ["a"]}}, "default: column_mapping is .*, an object was expected"),
+        ({"Precision": {}}, "evaluators_config: unknown evaluator 'Precision'. Did you mean Precision_fn?"),
+        ({"Precision_fn": []}, r"evaluators_config: Precision_fn: expected an object with column_mapping, got \[\]"),
+        ({"Precision_fn": {"columns": {}}}, "evaluators_config: Precision_fn: unknown key 'columns'; expected column_mapping"),
+        ({"default": {"column_mapping": ["a"]}}, r'default: column_mapping: expected an object, got \["a"\]'),
         (
             {"default": {"column_mapping": {"actual_function_calls": "function_calls"}}},
-            "default: actual_function_calls is 'function_calls', a column was expected",
+            "default: actual_function_calls: expected a column, got 'function_calls'",
         ),
         (
             {"default": {"column_mapping": {"expected_function_calls": "${data.expected_function_call}"}}},
@@ -377,13 +377,13 @@ def test_columns_can_be_mapped(tmp_path: Path) -> None:
         ),
         (
             {"Precision_fn": {"column_mapping": {"actual_function_calls": "${target.function_cals}"}}},
-            "truth.jsonl, line 1: evaluators_config: Precision_fn: actual_function_calls: the target gave no 'function_cals'. "
+            "truth.jsonl, line 1: evaluators_config: Precision_fn: actual_function_calls: the target returned no 'function_cals'. "
             "Did you mean function_calls?",
         ),
-        ([], r"evaluators_config is \[\], an object by evaluator was expected"),
+        ([], r"evaluators_config: expected an object by evaluator, got \[\]"),
     ],
 )
-def test_unusable_mapping_is_refused(tmp_path: Path, config: Any, message: str) -> None:
+def test_invalid_mapping_is_rejected(tmp_path: Path, config: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message.replace("?", r"\?")):
         evaluate(tmp_path, right, evaluators_config=config)
     assert not list(tmp_path.rglob("evaluation_*"))
@@ -396,18 +396,18 @@ def fails(**columns: Any) -> float:
 @pytest.mark.parametrize(
     "evaluators, message",
     [
-        ({"Mine": fails}, "truth.jsonl, line 1: evaluator Mine failed with LookupError: no such column"),
-        ({"Mine": lambda temperature: 1.0}, "line 1: evaluator Mine failed with TypeError: .*temperature"),
-        ({"Mine": lambda **columns: "good"}, 'line 1: evaluator Mine gave "good", a score was expected'),
-        ({"Mine": FunctionCallPrecisionEvaluator}, "evaluator Mine is the class FunctionCallPrecisionEvaluator, an object was expected"),
-        ({"Mine": 5}, "evaluator Mine is 5, a function or an Evaluator was expected"),
-        ([FunctionCallRecallEvaluator(), FunctionCallRecallEvaluator()], "two evaluators are called Recall_fn"),
-        ([], "there are no evaluators"),
-        (FunctionCallRecallEvaluator(), "evaluators is FunctionCallRecallEvaluator, a list or a mapping from names was expected"),
-        ([Evaluator()], "evaluator Evaluator failed with NotImplementedError: Evaluator has no evaluate"),
+        ({"Mine": fails}, "truth.jsonl, line 1: evaluator Mine raised LookupError: no such column"),
+        ({"Mine": lambda temperature: 1.0}, "line 1: evaluator Mine raised TypeError: .*temperature"),
+        ({"Mine": lambda **columns: "good"}, 'line 1: evaluator Mine: expected a score, got "good"'),
+        ({"Mine": FunctionCallPrecisionEvaluator}, "evaluator Mine: expected an instance, .* got the class FunctionCallPrecisionEvaluator"),
+        ({"Mine": 5}, "evaluator Mine: expected a function or an Evaluator, got 5"),
+        ([FunctionCallRecallEvaluator(), FunctionCallRecallEvaluator()], "two evaluators are named Recall_fn"),
+        ([], "evaluators: expected at least one, got none"),
+        (FunctionCallRecallEvaluator(), "evaluators: expected a list or a mapping from names, got FunctionCallRecallEvaluator"),
+        ([Evaluator()], "evaluator Evaluator raised NotImplementedError: Evaluator does not define evaluate"),
     ],
 )
-def test_unusable_evaluator_is_named(tmp_path: Path, evaluators: Any, message: str) -> None:
+def test_invalid_evaluator_is_rejected_by_name(tmp_path: Path, evaluators: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         evaluate(tmp_path, right, evaluators)
     assert not list(tmp_path.rglob("evaluation_*"))
@@ -420,13 +420,13 @@ class Waiting:
 @pytest.mark.parametrize(
     "target, message",
     [
-        (Waiting(), "eval_target takes 'instruction', which no row has. Did you mean instructions"),
-        (Waiting, "eval_target is the class Waiting, an object was expected"),
-        (lambda row, /: [], "eval_target takes 'row' by position"),
-        ("chatbot", "eval_target is 'chatbot', a function was expected"),
+        (Waiting(), "eval_target: no row has 'instruction'. Did you mean instructions"),
+        (Waiting, r"eval_target: expected an instance, Waiting\(\), got the class Waiting"),
+        (lambda row, /: [], "eval_target: parameter 'row' is positional-only"),
+        ("chatbot", "eval_target: expected a function, got 'chatbot'"),
     ],
 )
-def test_uncallable_target_is_refused(tmp_path: Path, target: Any, message: str) -> None:
+def test_invalid_target_is_rejected(tmp_path: Path, target: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         evaluate(tmp_path, target)
 
@@ -455,14 +455,14 @@ def test_field_of_some_rows_is_null_in_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, message",
     [
-        (json.dumps(row(user("hello"))), "truth.json is OpenAI chat, scenarios were expected"),
-        (json.dumps({**SCENARIO, "instructions": ""}), "truth.json, line 1: the scenario has no instructions"),
-        ("[]", "truth.json is empty: there is no row in it"),
-        ("", "truth.json is empty: there is no row in it"),
-        (None, "there is no file .*truth.json"),
+        (json.dumps(row(user("hello"))), "truth.json: expected scenarios, got OpenAI chat"),
+        (json.dumps({**SCENARIO, "instructions": ""}), "truth.json, line 1: instructions is missing"),
+        ("[]", "truth.json is empty"),
+        ("", "truth.json is empty"),
+        (None, "truth.json: no such file"),
     ],
 )
-def test_unusable_ground_truth_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+def test_invalid_ground_truth_is_rejected(tmp_path: Path, text: str | None, message: str) -> None:
     truth = tmp_path / "truth.json"
     if text is not None:
         truth.write_text(text)
@@ -471,13 +471,13 @@ def test_unusable_ground_truth_is_refused(tmp_path: Path, text: str | None, mess
     assert not (tmp_path / "out").exists()
 
 
-def test_unusable_folder_is_refused_before_the_target_runs(tmp_path: Path) -> None:
+def test_invalid_folder_is_rejected_before_the_target_runs(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file")
-    with pytest.raises(BadInput, match="output/x cannot be made: "):
+    with pytest.raises(BadInput, match="output/x cannot be created: "):
         evaluate(tmp_path, lambda **row: pytest.fail("the target ran"), experiment_name="x")
 
 
-# The layouts by themselves
+# File layouts
 
 CASE = Case("c", expected=(tool_call("find", path="*.py", size={"$glob": "1*"}, both=["a*", "b *"]),), instructions="Find it.")
 
@@ -489,7 +489,7 @@ def test_row_of_a_graded_run() -> None:
     line = result_row(CASE, Prediction("c", calls=(malformed, tool_call("g", a=[1]))), metrics, chat_history=history)
     found = json.loads(line)
     assert b"\n" not in line
-    assert found["inputs.expected_function_calls"] == [  # in this shape a star would be a glob, which it was not
+    assert found["inputs.expected_function_calls"] == [  # in this format a plain star would be read as a glob
         {"functionName": "find", "arguments": {"path": {"$literal": "*.py"}, "size": {"$glob": "1*"}, "both": [{"$literal": "a*"}, "b *"]}}
     ]
     assert found["outputs.function_calls"] == [
@@ -561,7 +561,7 @@ def test_rows_are_streamed_after_the_means(means: dict[str, float | None], rows:
     assert json.loads(metrics_json(means)) == [named]
     lines = list(result_lines(means, iter(rows)))
     assert len(lines) == len(rows) + 2
-    assert not any(b"\n" in line for line in lines), "whoever writes them ends them"
+    assert not any(b"\n" in line for line in lines), "the writer adds the newlines"
     assert json.loads(b"\n".join(lines)) == [{**named, "rows": [json.loads(each) for each in rows]}]
 
 

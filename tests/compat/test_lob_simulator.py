@@ -1,4 +1,4 @@
-"""Document 004's evaluation from Python: `EvaluationService` with `ChatSimulator` as its target."""
+"""The LOB evaluation from Python: `EvaluationService` with `ChatSimulator` as its target."""
 
 import asyncio
 import json
@@ -62,7 +62,7 @@ def test_simulated_user_talks_to_the_chatbot() -> None:
     ]
 
 
-def test_server_failure_is_the_error_of_its_row_and_servers_are_closed(here: Path) -> None:
+def test_server_failure_is_an_error_of_its_row_and_servers_are_closed(here: Path) -> None:
     found = evaluate(simulator(tools=f"mcp:{raw_server(here, SERVER)}"))
     assert (found.scored, found.errors, list(found.metrics.values())) == (3, 1, [1.0])
     errors = [row["outputs.error_message"] for row in found.rows]
@@ -77,15 +77,18 @@ def test_servers_are_closed_when_an_evaluator_fails(here: Path) -> None:
     def failing(**columns: Any) -> float:
         raise ValueError("no")
 
-    with pytest.raises(BadInput, match="failing failed with ValueError: no"):
+    with pytest.raises(BadInput, match="evaluator failing raised ValueError: no"):
         evaluate(simulator(tools=f"mcp:{raw_server(here, SERVER)}"), {"failing": failing})
     assert all(map(ends_soon, map(int, Path("pids").read_text().split())))
 
 
-def test_unplayable_scenario_is_the_error_of_its_row(here: Path) -> None:
+def test_scenario_without_a_script_is_an_error_of_its_row(here: Path) -> None:
     write_rows(here / "scenarios.jsonl", scenario(0), scenario(1, data={}))
     found = evaluate(simulator())
-    assert [row["outputs.error_message"] for row in found.rows] == [None, "s1 has no script"]
+    assert [row["outputs.error_message"] for row in found.rows] == [
+        None,
+        "scenario 's1' cannot be simulated because data.script is missing",
+    ]
 
 
 def test_simulator_works_inside_a_running_event_loop() -> None:
@@ -115,9 +118,9 @@ def test_concurrent_rows_and_closing_twice(here: Path) -> None:
         ({"agent": "python:nowhere:f"}, "nowhere"),
         ({"user": "rule-basd"}, "Did you mean rule-based?"),
         ({"tools": "mcpp:x"}, "Did you mean mcp?"),
-        ({"agent": "chatbot:http://127.0.0.1:9/x"}, "it takes no --tools"),
+        ({"agent": "chatbot:http://127.0.0.1:9/x"}, "executes its own calls, so --tools cannot be used with it"),
     ],
 )
-def test_unusable_simulator_is_refused_when_constructed(given: dict[str, Any], sentence: str) -> None:
+def test_invalid_simulator_is_rejected_when_constructed(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence.replace("?", r"\?")):
         simulator(**given)

@@ -18,7 +18,7 @@ def cut(path: Path, *rows: Any, **options: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_call_is_its_own_record(tmp_path: Path) -> None:
+def test_every_call_is_a_case(tmp_path: Path) -> None:
     talk = row(user("Bonn?"), assistant(call("f", {"a": 1}, "1")), result("x", "1"), assistant(call("g", {}, "2")), tools=[WEATHER], id="t")
     first, second = cut(tmp_path, talk)
     assert first == {
@@ -32,7 +32,7 @@ def test_every_call_is_its_own_record(tmp_path: Path) -> None:
     assert second["id"] == "t:3"
 
 
-def test_text_in_the_same_message_stays_without_its_calls(tmp_path: Path) -> None:
+def test_text_of_the_same_message_stays_in_the_history(tmp_path: Path) -> None:
     (record,) = cut(tmp_path, row(user("Bonn?"), {**assistant(call("f"), text="Let me see."), "weight": 1}))
     assert record["messages"][-1] == {"role": "assistant", "content": "Let me see.", "weight": 1}
 
@@ -47,7 +47,7 @@ PARALLEL = row(
 )
 
 
-def test_parallel_calls_have_the_earlier_ones_and_their_results(tmp_path: Path) -> None:
+def test_parallel_calls_have_earlier_calls_and_results_in_their_history(tmp_path: Path) -> None:
     first, second, third = cut(tmp_path, PARALLEL)
     said = {"role": "assistant", "content": "All three."}
     assert first["messages"] == [PARALLEL["messages"][0], said]
@@ -62,7 +62,7 @@ def test_parallel_calls_have_the_earlier_ones_and_their_results(tmp_path: Path) 
     assert [one["id"] for one in (first, second, third)] == ["t:1.0", "t:1.1", "t:1.2"]
 
 
-def test_together_makes_one_record_that_expects_them_all(tmp_path: Path) -> None:
+def test_together_makes_one_case_that_expects_all_calls(tmp_path: Path) -> None:
     (record,) = cut(tmp_path, PARALLEL, parallel="together")
     assert [one["id"] for one in record["expected_output"]["tool_calls"]] == ["1", "2", "3"]
     assert (record["id"], record["source"]) == ("t:1", {"conversation": "t", "message": 1, "call": None})
@@ -113,7 +113,7 @@ def test_calls_of_other_shapes_are_written_in_openais_form(tmp_path: Path) -> No
     assert second["messages"][1] == old
 
 
-def test_a_malformed_call_is_an_unchanged_record(tmp_path: Path) -> None:
+def test_malformed_call_is_a_case(tmp_path: Path) -> None:
     (record,) = cut(tmp_path, row(user("x"), assistant(call("f", '{"a'))))
     assert record["expected_output"]["tool_calls"] == [call("f", '{"a')]
 
@@ -133,7 +133,7 @@ def test_unknown_keys_and_number_spellings_stay_unchanged(tmp_path: Path) -> Non
     assert '"weight":1.50' in (tmp_path / "eval.jsonl").read_text()
 
 
-def test_repeated_ids_get_a_suffix_and_missing_ones_a_number(tmp_path: Path) -> None:
+def test_duplicate_ids_get_a_suffix_and_missing_ids_a_number(tmp_path: Path) -> None:
     talk = row(user("x"), assistant(call("f")))
     records = cut(tmp_path, {**talk, "id": "t"}, {**talk, "id": "t"}, talk, {**talk, "id": 7})
     assert [one["id"] for one in records] == ["t:1", "t~2:1", "3:1", "7:1"]
@@ -154,12 +154,12 @@ def test_sharegpt_is_cut_in_openais_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "record, sentence",
     [
-        ({"messages": [], "expected_output": {"tool_calls": []}}, "is a decision point already"),
-        ({"instructions": "You are Ann.", "expected_function_calls": []}, "is a scenario, which is taken as a whole"),
+        ({"messages": [], "expected_output": {"tool_calls": []}}, "decision point '1'"),
+        ({"instructions": "You are Ann.", "expected_function_calls": []}, "scenario '1'"),
     ],
 )
 def test_decision_points_cannot_be_expanded(tmp_path: Path, record: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(BadInput, match=f"line 1: 1 {sentence}"):
+    with pytest.raises(BadInput, match=f"line 1: expected a conversation to cut into decision points, got the {sentence}"):
         cut(tmp_path, record)
 
 
@@ -178,7 +178,7 @@ TALK = Conversation("t", (Message("user", "Bonn?"), Message("assistant", "", (ca
 POINT, SCENARIO = Case("p", expected=(callmark.Call("f"),)), Case("s", instructions="Say hello.")
 
 
-def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> None:
+def test_decision_points_stay_unchanged_and_conversations_are_cut() -> None:
     assert [case.id for case in as_cases([POINT, POINT])] == ["p", "p"]
     assert [case.id for case in as_cases([TALK])] == ["t:1"]
     assert list(as_cases([])) == []
@@ -187,12 +187,12 @@ def test_decision_points_are_taken_as_they_are_and_conversations_are_cut() -> No
 @pytest.mark.parametrize(
     "rows, sentence",
     [
-        ([POINT, TALK], "t is a conversation, a decision point was expected"),
-        ([POINT, SCENARIO], "s is a scenario, a decision point was expected"),
-        ([SCENARIO], "s is a scenario, a decision point was expected"),
-        ([TALK, POINT], "p is a decision point already"),
+        ([POINT, TALK], "^expected a decision point, got the conversation 't'"),
+        ([POINT, SCENARIO], "^expected a decision point, got the scenario 's'"),
+        ([SCENARIO], "^expected a decision point, got the scenario 's'"),
+        ([TALK, POINT], "^expected a conversation to cut into decision points, got the decision point 'p'"),
     ],
 )
-def test_mixed_rows_are_refused(rows: list[Conversation], sentence: str) -> None:
+def test_mixed_rows_are_rejected(rows: list[Conversation], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         list(as_cases(rows))

@@ -28,30 +28,30 @@ def test_a_clean_row_has_no_findings(tmp_path: Path) -> None:
         (
             [assistant(call("get_weather", '{"city": "Bo')), result("x")],
             "malformed_call",
-            "get_weather is malformed: arguments: the JSON text is cut off",
+            "get_weather is malformed: arguments: truncated JSON",
         ),
         ([assistant(5), result("x", None)], "malformed_call", "a call is malformed: not an object"),
-        ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not in the list of 1 tool"),
+        ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not a listed tool (1 tool listed)"),
         ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
         ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),
         ([assistant(call("get_weather", {"city": "Bonn", "unit": "kelvin"})), result("x")], "schema_violation", "kelvin"),
-        ([result("x", "c9")], "orphan_result", "the result (id 'c9') answers no call"),
+        ([result("x", "c9")], "orphan_result", "the result with id 'c9' has no matching call"),
         (
             [assistant(BONN), user("and?"), assistant(call("get_weather", {"city": "Bonn"}, "c2"))],
             "missing_result",
             "get_weather has no result",
         ),
-        ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "the call id 'c1' stands twice"),
-        ([assistant(text=" ")], "empty_assistant", "says nothing and calls nothing"),
+        ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "duplicate call id 'c1'"),
+        ([assistant(text=" ")], "empty_assistant", "the assistant message has neither text nor calls"),
         (
             [assistant(call("get_weather", {"city": "Rome"})), result("x")],
             "hallucinated_value",
-            'get_weather: city = "Rome" stands nowhere before the call',
+            'get_weather: city="Rome" does not appear earlier in the conversation (hallucinated)',
         ),
         (
             [assistant(call("get_weather", '{"city": "Bonn", "city": "Bonn"}')), result("x")],
             "repeated_key",
-            "the argument 'city' is given twice",
+            "get_weather: duplicate argument 'city'; the last value wins",
         ),
     ],
 )
@@ -62,11 +62,11 @@ def test_each_flaw_is_found_once(tmp_path: Path, messages: list[Any], code: str,
     assert sentence in findings[0][1]
 
 
-def test_the_last_calls_may_stay_open(tmp_path: Path) -> None:
+def test_last_calls_may_have_no_result(tmp_path: Path) -> None:
     assert found(tmp_path, row(user("Bonn?"), assistant(BONN), tools=[WEATHER])) == []
 
 
-def test_the_place_is_named(tmp_path: Path) -> None:
+def test_finding_has_its_location(tmp_path: Path) -> None:
     path = write_rows(
         tmp_path / "x.jsonl", CLEAN, row(user("Bonn?"), assistant(call("get_weather", {"city": "Rome"})), tools=[WEATHER], id="r2")
     )
@@ -83,7 +83,7 @@ def test_the_place_is_named(tmp_path: Path) -> None:
 
 
 def test_a_duplicate_names_the_first_row(tmp_path: Path) -> None:
-    assert found(tmp_path, CLEAN, row(user("x")), CLEAN) == [("duplicate_row", "the row is an exact copy of line 1")]
+    assert found(tmp_path, CLEAN, row(user("x")), CLEAN) == [("duplicate_row", "exact duplicate of line 1")]
 
 
 def test_the_same_prompt_with_different_expected_calls(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ def test_the_same_prompt_with_different_expected_calls(tmp_path: Path) -> None:
     assert conflicts == [
         (
             "conflicting_expected",
-            'the prompt is the same as in line 1, which answers get_weather(city="Bonn"); here it is get_weather(city="Bonn", days=3)',
+            'same prompt as line 1, which expects get_weather(city="Bonn"); this row expects get_weather(city="Bonn", days=3)',
         )
     ]
 
 
-def test_equal_expected_calls_are_no_conflict(tmp_path: Path) -> None:
+def test_equal_expected_calls_do_not_conflict(tmp_path: Path) -> None:
     same = row(user("Bonn?"), assistant(call("get_weather", {"unit": "celsius", "city": " Bonn"}, "other_id")), tools=[WEATHER])
     assert found(tmp_path, CLEAN, same) == []
 
@@ -112,12 +112,12 @@ def test_different_texts_do_not_conflict(tmp_path: Path) -> None:
 
 
 def test_a_repeated_row_id_is_found(tmp_path: Path) -> None:
-    assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the id '1a' stands in line 1 already")]
+    assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the id '1a' is already used in line 1")]
 
 
 def test_a_repeated_key_in_a_row_is_found(tmp_path: Path) -> None:
     text = '{"messages": [{"role": "user", "content": "a", "content": "b"}]}'
-    assert found(tmp_path, text) == [("repeated_key", "the key 'content' stands twice in one object; the last one counts")]
+    assert found(tmp_path, text) == [("repeated_key", "duplicate key 'content'; the last value wins")]
 
 
 def test_changing_and_unused_tools_are_found(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_changing_and_unused_tools_are_found(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", CLEAN, row(user("b"), tools=[WEATHER, other]), row(user("c"), tools=[other, WEATHER]))
     report = callmark.lint(callmark.load(path))
     assert [(one.code, one.severity, one.sentence) for one in report.findings] == [
-        ("tools_change", "info", "the tool list changes between rows, first here (new: get_news)"),
-        ("unused_tool", "info", "get_news is listed and never called"),
+        ("tools_change", "info", "the tool list changes between rows, first here (added: get_news)"),
+        ("unused_tool", "info", "get_news is listed but never called"),
     ]
     assert report.summary == {"tools_change": 1, "unused_tool": 1}
 
@@ -134,12 +134,12 @@ def test_changing_and_unused_tools_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "schema, sentence",
     [
-        ({"type": "nonsense"}, "does not compile"),
-        ({"$ref": "http://127.0.0.1:9/schema.json"}, "does not compile"),
-        ({"properties": {"city": {"pattern": "("}}}, "does not compile"),
+        ({"type": "nonsense"}, "the schema of get_weather is invalid: "),
+        ({"$ref": "http://127.0.0.1:9/schema.json"}, "the schema of get_weather is invalid: "),
+        ({"properties": {"city": {"pattern": "("}}}, "the schema of get_weather is invalid: "),
     ],
 )
-def test_a_schema_that_does_not_compile_is_reported_and_nothing_is_fetched(tmp_path: Path, schema: dict[str, Any], sentence: str) -> None:
+def test_invalid_schema_is_reported_and_nothing_is_fetched(tmp_path: Path, schema: dict[str, Any], sentence: str) -> None:
     tool = {"name": "get_weather", "parameters": schema}
     (code, said) = found(tmp_path, row(user("Bonn"), assistant(BONN), tools=[tool]))[0]
     assert code == "bad_schema"
@@ -167,7 +167,7 @@ LONG = (
 
 
 def ordered(email: str, *more: Any, answer: str = "Done.", **fields: Any) -> dict[str, Any]:
-    """A talk that is a near copy of any other of these."""
+    """Return a conversation that is a near-duplicate of every other one."""
     first = assistant(call("find_user", {"email": email}))
     return row(user(LONG.format(email=email)), first, result("u1"), assistant(text=answer), *more, **fields)
 
@@ -175,24 +175,24 @@ def ordered(email: str, *more: Any, answer: str = "Done.", **fields: Any) -> dic
 ANN, BOB = ordered("ann@x.org"), ordered("bob@x.org")
 
 
-def point(talk: dict[str, Any], end: int, expected: dict[str, Any] | None, source: str) -> dict[str, Any]:
+def point(conversation: dict[str, Any], end: int, expected: dict[str, Any] | None, source: str) -> dict[str, Any]:
     return {
-        "messages": talk["messages"][:end],
+        "messages": conversation["messages"][:end],
         "expected_output": {"tool_calls": [expected] if expected else []},
         "source": {"conversation": source, "message": end},
     }
 
 
 def test_a_near_duplicate_names_the_first_row_and_the_similarity(tmp_path: Path) -> None:
-    (found_one,) = found(tmp_path, ANN, CLEAN, BOB)
-    assert found_one[0] == "near_duplicate"
-    assert re.fullmatch(r"the row says and calls nearly the same as line 1 \((8|9)\d% alike\)", found_one[1])
+    (finding,) = found(tmp_path, ANN, CLEAN, BOB)
+    assert finding[0] == "near_duplicate"
+    assert re.fullmatch(r"near-duplicate of line 1 \((8|9)\d% similar\)", finding[1])
 
 
 def test_a_duplicate_is_reported_once(tmp_path: Path) -> None:
-    told = found(tmp_path, ANN, ANN, BOB, BOB, ordered("ANN@x.org"))
-    assert [code for code, _ in told] == ["duplicate_row", "near_duplicate", "duplicate_row", "near_duplicate"]
-    assert told[-1][1] == "the row says and calls the same as line 1"
+    findings = found(tmp_path, ANN, ANN, BOB, BOB, ordered("ANN@x.org"))
+    assert [code for code, _ in findings] == ["duplicate_row", "near_duplicate", "duplicate_row", "near_duplicate"]
+    assert findings[-1][1] == "same text and calls as line 1"
 
 
 @pytest.mark.parametrize("other, codes", [("a", []), ("b", ["near_duplicate"])])
@@ -206,22 +206,28 @@ def leaks(path: Path, train: list[Any], valid: list[Any]) -> list[tuple[str, int
     first, second = (callmark.load(write_rows(path / f"{name}.jsonl", *rows)) for name, rows in (("train", train), ("valid", valid)))
     findings = callmark.lint(first, valid=second).findings
     codes = {"leak", "near_duplicate", "duplicate_row"}
-    said = [(one, re.sub(r"\d+% alike", "N% alike", one.sentence.replace(f"{path}/", ""))) for one in findings if one.code in codes]
+    said = [(one, re.sub(r"\d+% similar", "N% similar", one.sentence.replace(f"{path}/", ""))) for one in findings if one.code in codes]
     return [(one.code, one.line, sentence) for one, sentence in said]
 
 
 def test_each_leak_is_found_with_both_places(tmp_path: Path) -> None:
     other = row(user("Rome?"), assistant(text="Which Rome?"))
     assert leaks(tmp_path, [CLEAN, ANN], [other, CLEAN, BOB]) == [
-        ("leak", 2, "the row is an exact copy of train.jsonl, line 1, which is for training"),
-        ("leak", 3, "the row says and calls nearly the same as train.jsonl, line 2 (N% alike), which is for training"),
+        ("leak", 2, "exact duplicate of train.jsonl, line 1, which is a training row"),
+        ("leak", 3, "near-duplicate of train.jsonl, line 2 (N% similar), which is a training row"),
     ]
 
 
 def test_a_leak_is_not_also_a_duplicate(tmp_path: Path) -> None:
     rome = row(user("Rome?"), assistant(text="Which Rome?"))
-    told = leaks(tmp_path, [ANN, ANN], [ANN, BOB, ANN, rome, rome])
-    assert [(code, line) for code, line, _ in told] == [("duplicate_row", 2), ("leak", 1), ("leak", 2), ("leak", 3), ("duplicate_row", 5)]
+    findings = leaks(tmp_path, [ANN, ANN], [ANN, BOB, ANN, rome, rome])
+    assert [(code, line) for code, line, _ in findings] == [
+        ("duplicate_row", 2),
+        ("leak", 1),
+        ("leak", 2),
+        ("leak", 3),
+        ("duplicate_row", 5),
+    ]
 
 
 FIND = call("find_user", {"email": "ann@x.org"})
@@ -230,21 +236,21 @@ FIND = call("find_user", {"email": "ann@x.org"})
 @pytest.mark.parametrize(
     "train, valid, sentence",
     [
-        ([ANN], [point(ANN, 1, FIND, "9")], "the prompt is that of train.jsonl, line 1"),
+        ([ANN], [point(ANN, 1, FIND, "9")], "same prompt as train.jsonl, line 1, which is a training row"),
         ([point(ANN, 3, None, "a")], [point(ANN, 1, FIND, "a")], "cut from the same conversation as train.jsonl, line 1"),
         ([point(ANN, 1, FIND, "a")], [point(ANN, 3, None, "a")], "cut from the same conversation as train.jsonl, line 1"),
-        ([point(BOB, 1, FIND, "b")], [point(ANN, 1, FIND, "a")], "nearly the same as train.jsonl, line 1"),
+        ([point(BOB, 1, FIND, "b")], [point(ANN, 1, FIND, "a")], "near-duplicate of train.jsonl, line 1"),
         ([CLEAN], [point(ANN, 1, FIND, "1")], None),
         ([point(CLEAN, 1, BONN, "1")], [point(ANN, 1, FIND, "1")], None),  # both were the first row of a file without ids
-        ([ANN], [point(ANN, 1, None, "a")], None),  # many conversations open alike
+        ([ANN], [point(ANN, 1, None, "a")], None),  # many conversations begin alike
     ],
 )
 def test_leaks_of_decision_points(tmp_path: Path, train: list[Any], valid: list[Any], sentence: str | None) -> None:
-    told = leaks(tmp_path, train, valid)
+    findings = leaks(tmp_path, train, valid)
     if sentence is None:
-        assert told == []
+        assert findings == []
     else:
-        ((code, line, said),) = told
+        ((code, line, said),) = findings
         assert (code, line) == ("leak", 1)
         assert sentence in said
 
@@ -253,4 +259,4 @@ def test_a_leak_is_an_error() -> None:
     rows = [callmark.Conversation("c", (callmark.Message("user", "one two three four"),))] * 2
     report = callmark.lint(rows[:1], valid=rows[1:])
     assert report.errors == 1
-    assert report.findings[0].sentence == "the row is an exact copy of item 1, which is for training"
+    assert report.findings[0].sentence == "exact duplicate of item 1, which is a training row"

@@ -45,13 +45,13 @@ def test_the_share_is_of_conversations(valid: float, expected: int) -> None:
     "number, valid, expected",
     [(0, 0.2, []), (1, 0.2, ["train"]), (1, 0.5, ["valid"]), (1, 0.8, ["valid"]), (1, 0, ["train"]), (1, 1, ["valid"])],
 )
-def test_no_row_and_one_row(number: int, valid: float, expected: list[str]) -> None:
+def test_empty_and_single_row_datasets(number: int, valid: float, expected: list[str]) -> None:
     assert sides([talk(one) for one in range(number)], valid=valid) == expected
 
 
 @pytest.mark.parametrize("valid", [-0.1, 1.1, float("nan")])
-def test_a_share_outside_0_to_1_is_refused(valid: float) -> None:
-    with pytest.raises(callmark.BadInput, match="a number from 0 to 1"):
+def test_share_outside_0_to_1_is_rejected(valid: float) -> None:
+    with pytest.raises(callmark.BadInput, match="valid: expected a number from 0 to 1, got "):
         split([talk(1)], valid=valid)
 
 
@@ -95,13 +95,13 @@ def test_decision_points_of_one_conversation_stay_together() -> None:
     assert not made.kept_together
 
 
-def test_conversations_with_a_decision_point_in_common_stay_together() -> None:
+def test_conversations_that_share_a_decision_point_stay_together() -> None:
     first, second = points(1, "find", "get", "change"), points(2, "find", "get")
     shared = Case("x", first[0].messages, expected=first[0].expected, source=Source("2", 9))
     assert split([*first, *second, shared, *points(3, "find")]).kept_together == [[0, 1, 2, 3, 4, 5]]
 
 
-def test_decision_points_without_calls_relate_no_conversations() -> None:
+def test_decision_points_without_calls_do_not_relate_conversations() -> None:
     greeting = Message("user", "hello there, good morning to you")
     rows: list[Conversation] = [Case(f"{number}:1", (greeting,), source=Source(str(number), 1)) for number in range(10)]
     made = split(rows, valid=0.2)

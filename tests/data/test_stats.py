@@ -21,7 +21,7 @@ def calling(*calls: Call) -> Message:
 ROWS = [
     Conversation("1", (Message("user", "hi"), calling(tool_call("a", x=1)), calling(tool_call("b"), tool_call("a", x=1, z=2))), TOOLS),
     Conversation("2", (Message("user", "hi"), Message("assistant", "hello")), TOOLS),
-    Conversation("3", (calling(Call("a", {}, None, "cut off", "{")),), TOOLS),
+    Conversation("3", (calling(Call("a", {}, None, "truncated JSON", "{")),), TOOLS),
 ]
 
 

@@ -65,8 +65,8 @@ def test_several_results_and_a_text_in_one_message_become_messages_in_their_orde
         (use("f", {}), Call("f", {}, "t1")),
         (use("f", None), Call("f", {}, "t1")),
         (use("f", {"n": 2**70}, None), Call("f", {"n": 2**70})),
-        (use("f", '{"a": '), Call("f", {}, "t1", "arguments: the JSON text is cut off", '{"a": ')),
-        (use("f", [1]), Call("f", {}, "t1", "arguments: an array, an object was expected", "[1]")),
+        (use("f", '{"a": '), Call("f", {}, "t1", "arguments: truncated JSON", '{"a": ')),
+        (use("f", [1]), Call("f", {}, "t1", "arguments: expected an object, got a list", "[1]")),
         ({"type": "tool_use", "id": "t1", "input": {"a": 1}}, Call("", {}, "t1", "no name", '{"a":1}')),
     ],
 )
@@ -74,7 +74,7 @@ def test_calls_are_read_including_malformed_ones(tmp_path: Path, block: dict[str
     assert read(tmp_path, user("x"), {"role": "assistant", "content": [block]}).calls == (expected,)
 
 
-def test_thinking_and_errors_are_kept_in_openais_form(tmp_path: Path) -> None:
+def test_thinking_and_errors_are_kept_in_the_openai_format(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     read_row = {
         "messages": [
@@ -141,32 +141,35 @@ def test_missing_ids_are_generated_and_join_results_to_their_calls(tmp_path: Pat
     assert [block["tool_use_id"] for block in answers["content"]] == ["toolu_00002", "x", "toolu_00001", "toolu_00003"]
 
 
-def test_a_case_and_a_result_that_calls_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="c is a case: Anthropic's form has no place for what is expected"):
+def test_case_and_result_with_calls_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="c: a case cannot be written in the Anthropic format"):
         callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", to="anthropic")
     odd = Conversation("c", (Message("tool", "", (Call("f"),)),))
-    with pytest.raises(BadInput, match=r"c: messages\[0\] is a result that calls a tool"):
+    with pytest.raises(BadInput, match=r"c: messages\[0\]: a tool result with tool calls cannot be written"):
         callmark.write([odd], tmp_path / "x.jsonl", to="anthropic")
-    with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'type' of its own, which Anthropic's form has for something else"):
+    with pytest.raises(BadInput, match=r"1: messages\[0\]: the key 'type' is reserved in the Anthropic format"):
         written(tmp_path, result("x", type="text"))
 
 
 @pytest.mark.parametrize(
     "message, sentence",
     [
-        ({"content": "x"}, r"messages\[0\] has no role"),
-        ({"role": "user", "content": ["x"]}, r"messages\[0\].content\[0\] is text, an object was expected"),
-        ({"role": "user", "content": [{}]}, r"messages\[0\].content\[0\] has no type"),
-        ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\] has no text"),
-        (result("x"), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
-        (assistant(call("f")), r"messages\[0\] is in OpenAI's form, Anthropic's was expected"),
+        ({"content": "x"}, r"messages\[0\]: role is missing"),
+        ({"role": "user", "content": ["x"]}, r"messages\[0\].content\[0\]: expected an object, got a string"),
+        ({"role": "user", "content": [{}]}, r"messages\[0\].content\[0\]: type is missing"),
+        ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\]: text is missing"),
+        (result("x"), r"messages\[0\]: expected an Anthropic message, got an OpenAI message"),
+        (assistant(call("f")), r"messages\[0\]: expected an Anthropic message, got an OpenAI message"),
         (
             {"role": "user", "content": [answer("x", role="user")]},
-            r"messages\[0\].content\[0\] has a key 'role', which its kind of block does not",
+            r"messages\[0\].content\[0\]: unexpected key 'role' for this type of block",
         ),
-        ({"role": "user", "content": [answer("x", tool_call_id="t2")]}, r"messages\[0\].content\[0\] has a key 'tool_call_id'"),
-        ({"role": "assistant", "content": [{**use("f", {}), "function": {}}]}, r"messages\[0\].content\[0\] has a key 'function'"),
-        ({"role": "user", "content": [answer("x")], "tool_use_id": "t2"}, r"messages\[0\] has 'tool_call_id' beside its content and in it"),
+        ({"role": "user", "content": [answer("x", tool_call_id="t2")]}, r"messages\[0\].content\[0\]: unexpected key 'tool_call_id'"),
+        ({"role": "assistant", "content": [{**use("f", {}), "function": {}}]}, r"messages\[0\].content\[0\]: unexpected key 'function'"),
+        (
+            {"role": "user", "content": [answer("x")], "tool_use_id": "t2"},
+            r"messages\[0\]: 'tool_call_id' appears both in the content and next to it",
+        ),
     ],
 )
 def test_a_broken_message_is_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
@@ -188,16 +191,16 @@ def test_a_broken_message_is_refused(tmp_path: Path, message: dict[str, Any], se
         ({"messages": [{"role": "user", "content": [answer("x")], "tool_calls": None, "tool_call_id": None}]}, "anthropic"),
     ],
 )
-def test_a_row_is_distinguished_from_openais(tmp_path: Path, given: dict[str, Any], format_name: str) -> None:
+def test_row_is_distinguished_from_the_openai_format(tmp_path: Path, given: dict[str, Any], format_name: str) -> None:
     assert callmark.load(write_rows(tmp_path / "x.jsonl", given)).format.name == format_name
 
 
 def test_a_prompt_does_not_lose_its_text_to_another_key(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"line 1: system\[0\] has a key 'content', which its kind of block does not have"):
+    with pytest.raises(BadInput, match=r"line 1: system\[0\]: unexpected key 'content' for this type of block"):
         read(tmp_path, user("x"), system=[{**said("a"), "content": "b"}])
 
 
-def test_a_table_has_every_key_in_every_block(tmp_path: Path) -> None:
+def test_null_keys_of_exported_tables_are_ignored(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("type", "id", "name", "input", "text", "content", "tool_use_id", "role", "function", "tool_call_id"))
     found = read(
         tmp_path,
@@ -227,11 +230,11 @@ def test_parts_become_blocks(tmp_path: Path, content: list[Any], blocks: Any) ->
 @pytest.mark.parametrize(
     "message, sentence",
     [
-        ({"role": "user", "content": [{"image": "x"}]}, r"messages\[0\].content\[0\] has no type"),
-        ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\] has no text"),
-        ({"role": "user", "content": ["a", 1]}, r"messages\[0\].content\[1\] is neither a text nor an object"),
-        (user("x") | {"tool_use_id": "t"}, r"messages\[0\] has a key 'tool_use_id' of its own"),
-        (result("x", generated_id=True), r"messages\[0\] has a key 'generated_id' of its own"),
+        ({"role": "user", "content": [{"image": "x"}]}, r"messages\[0\].content\[0\]: type is missing"),
+        ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\]: text is missing"),
+        ({"role": "user", "content": ["a", 1]}, r"messages\[0\].content\[1\]: the Anthropic format expects a string or an object, got 1"),
+        (user("x") | {"tool_use_id": "t"}, r"messages\[0\]: the key 'tool_use_id' is reserved"),
+        (result("x", generated_id=True), r"messages\[0\]: the key 'generated_id' is reserved"),
     ],
 )
 def test_messages_that_could_not_be_read_back_are_refused(tmp_path: Path, message: dict[str, Any], sentence: str) -> None:
@@ -245,7 +248,7 @@ def test_other_blocks_among_thinking_stay_a_key(tmp_path: Path) -> None:
     assert told["messages"] == [{"role": "assistant", "content": "a", "thinking_blocks": blocks}]
 
 
-def test_anthropics_own_tools_leave_others_unchanged(tmp_path: Path) -> None:
+def test_server_tools_leave_other_tools_unchanged(tmp_path: Path) -> None:
     own = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
     custom = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
     talk = {"system": "s", "messages": [{"role": "user", "content": "hi"}], "tools": [own, custom]}

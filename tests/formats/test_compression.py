@@ -49,23 +49,23 @@ def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(rows_of("-")) == 1000
 
 
-def test_a_file_is_cut_or_damaged_after_a_row(tmp_path: Path) -> None:
+def test_truncated_or_damaged_file_is_reported_after_a_row(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.zst"
     whole = zstd.compress(b'{"a": 1}\n' * 3)
     for data in (whole + zstd.compress(b'{"a": 2}\n')[:-5], whole + b"trailing", whole + bytes([*whole[:-4], 0, 0, 0, 0])):
         path.write_bytes(data)
         read: list[int] = []
-        with pytest.raises(BadInput, match=r"x.jsonl.zst is a zstd file that is cut off or damaged after line \d+ \("):
+        with pytest.raises(BadInput, match=r"x.jsonl.zst: the zstd file is truncated or damaged after line \d+ \("):
             read.extend(number for number, _ in Rows(str(path)))
     path.write_bytes(whole[:9])
-    with pytest.raises(BadInput, match=r"x.jsonl.zst is a zstd file that is cut off or damaged \("):
+    with pytest.raises(BadInput, match=r"x.jsonl.zst: the zstd file is truncated or damaged \("):
         Rows(str(path))
 
 
 def test_a_cut_gzip_file_says_after_which_row(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 3) + gzip.compress(b'{"a": 1}\n')[:12])
-    with pytest.raises(BadInput, match=r"is a gzip file that is cut off or damaged after line 3 \("):
+    with pytest.raises(BadInput, match=r"the gzip file is truncated or damaged after line 3 \("):
         list(Rows(str(path)))
 
 
@@ -80,11 +80,11 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b'{"a": 1}\n{"a": "' + b"a" * 3_000_000, "x.zst, line 2: the zstd file unpacks to a line of 1 MiB or more"),
-        (b" " * 3_000_000, "x.zst, line 1: the zstd file unpacks to a line of 1 MiB or more"),
-        (b"[" + b"\n1," * 3_000_000, "x.zst: the zstd file unpacks to 2 MiB or more in one piece"),
-        (b"\n" * 1001, "x.zst, line 1,001: the zstd file unpacks to more than 1,000 blank lines in a row"),
-        (b'{"a": 1}\n' + b"\n" * 1001, "x.zst, line 1,002: the zstd file unpacks to more than 1,000 blank lines in a row"),
+        (b'{"a": 1}\n{"a": "' + b"a" * 3_000_000, "x.zst, line 2: the zstd file expands to a line of 1 MiB or more"),
+        (b" " * 3_000_000, "x.zst, line 1: the zstd file expands to a line of 1 MiB or more"),
+        (b"[" + b"\n1," * 3_000_000, "x.zst: the zstd file expands to 2 MiB or more, which is too large to hold in memory"),
+        (b"\n" * 1001, "x.zst, line 1,001: the zstd file expands to more than 1,000 consecutive blank lines"),
+        (b'{"a": 1}\n' + b"\n" * 1001, "x.zst, line 1,002: the zstd file expands to more than 1,000 consecutive blank lines"),
     ],
 )
 def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, sentence: str) -> None:
@@ -111,7 +111,7 @@ def test_a_large_file_is_read_row_by_row(tmp_path: Path, line: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.jsonl.zst", "x.jsonl.gz"])
-def test_a_name_says_how_to_write_the_same_bytes_every_time(tmp_path: Path, name: str) -> None:
+def test_compression_by_file_name_is_deterministic(tmp_path: Path, name: str) -> None:
     lines = [b'{"messages":[{"role":"user","content":"x"}]}'] * 50
     for folder in ("one", "two"):
         assert write_lines(str(tmp_path / folder / name), lines) == 50
@@ -124,5 +124,5 @@ def test_a_file_that_needs_a_dictionary_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.zst"
     samples = [b'{"messages": [{"role": "user", "content": "%d"}]}' % number for number in range(2000)]
     path.write_bytes(zstd.compress(samples[0], zstd_dict=zstd.train_dict(samples, 1024)))
-    with pytest.raises(BadInput, match=r"x.zst is a zstd file that was packed with a dictionary, which is not in it"):
+    with pytest.raises(BadInput, match=r"x.zst: the zstd file was compressed with an external dictionary"):
         Rows(str(path))

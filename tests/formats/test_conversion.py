@@ -143,7 +143,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.laws
 @pytest.mark.parametrize("there, back", PAIRS)
 @given(fields=rows)
-def test_there_and_back_loses_nothing(there: str, back: str, fields: list[dict[str, Any]]) -> None:
+def test_round_trip_loses_nothing(there: str, back: str, fields: list[dict[str, Any]]) -> None:
     stood = conversation_of(fields)
     found = through(stood, back, there, back)
     assert essence(found, stood) == essence(stood)
@@ -152,7 +152,7 @@ def test_there_and_back_loses_nothing(there: str, back: str, fields: list[dict[s
 
 @pytest.mark.laws
 @given(fields=rows, path=st.lists(st.sampled_from(FORMATS), min_size=3, max_size=8))
-def test_any_path_through_the_formats_loses_nothing(fields: list[dict[str, Any]], path: list[str]) -> None:
+def test_chained_conversions_lose_nothing(fields: list[dict[str, Any]], path: list[str]) -> None:
     stood = conversation_of(fields)
     found = through(stood, *path, "openai")
     assert essence(found, stood) == essence(stood)
@@ -162,7 +162,7 @@ def test_any_path_through_the_formats_loses_nothing(fields: list[dict[str, Any]]
 @pytest.mark.laws
 @pytest.mark.parametrize("format_name", FORMATS)
 @given(fields=rows)
-def test_messages_made_in_python_are_written_completely(format_name: str, fields: list[dict[str, Any]]) -> None:
+def test_messages_built_in_python_are_written_completely(format_name: str, fields: list[dict[str, Any]]) -> None:
     made = msgspec.structs.replace(conversation_of(fields), original=SourceRow())
     assert essence(through(made, format_name), made) == essence(made)
 

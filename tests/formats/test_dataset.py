@@ -55,27 +55,27 @@ def test_messages_of_every_kind_are_read(tmp_path: Path, message: dict[str, Any]
 @pytest.mark.parametrize(
     "wrong, reason",
     [
-        ('{"messages": [', "the row is not JSON, it ends at column 14 before it is complete"),
-        ('{"messages": [{"role": "us', "the row is not JSON, it ends at column 26 inside a string"),
-        ('{"messages": []} x', "the row is JSON up to column 17, but then goes on with 'x'"),
+        ('{"messages": [', "not valid JSON: the row ends at column 14, before it is complete"),
+        ('{"messages": [{"role": "us', "not valid JSON: the row ends at column 26 inside a string"),
+        ('{"messages": []} x', "not valid JSON: extra text 'x' at column 18, after the end of the value"),
         ('{"messages": [NaN]}', "NaN is not a JSON value"),
-        ("{'messages': []}", "the row is not JSON, at column 2 stands \"'messages': []}\""),
-        ("null", "the row is null, an object was expected"),
-        ("[1]", "the row is a list, an object was expected"),
-        ("5", "the row is a number, an object was expected"),
-        ('{"messages": 5}', "messages is a number, a list of messages was expected"),
-        ('{"messages": [5]}', "messages[0] is a number, an object was expected"),
-        ('{"messages": [{"content": "x"}]}', "messages[0] has no role"),
-        ('{"messages": [{"role": 5}]}', "messages[0].role is a number, text was expected"),
+        ("{'messages': []}", "not valid JSON: unexpected \"'messages': []}\""),
+        ("null", "expected an object, got null"),
+        ("[1]", "expected an object, got a list"),
+        ("5", "expected an object, got a number"),
+        ('{"messages": 5}', "messages: expected a list of messages, got a number"),
+        ('{"messages": [5]}', "messages[0]: expected an object, got a number"),
+        ('{"messages": [{"content": "x"}]}', "messages[0]: role is missing"),
+        ('{"messages": [{"role": 5}]}', "messages[0].role: expected a string, got a number"),
         (
             '{"messages": [{"role": "user"}, {"role": "assistant", "tool_calls": 5}]}',
-            "messages[1].tool_calls is a number, a list of calls was expected",
+            "messages[1].tool_calls: expected a list of calls, got a number",
         ),
-        ('{"messages": [], "tools": 5}', "tools is not a list, a list of tools was expected"),
-        ('{"messages": [], "tools": [5]}', "tools[0] is not an object, a tool with a name was expected"),
-        ('{"messages": [], "tools": [{"type": "function"}]}', "tools[0] has no name"),
-        ('{"nothing": 1}', "the row has no messages"),
-        ('{"messages": [], "x": ' + "[" * 10_000 + "]" * 10_000 + "}", "the row nests too deep to be read"),
+        ('{"messages": [], "tools": 5}', "tools: expected a list of tools, got a number"),
+        ('{"messages": [], "tools": [5]}', "tools[0]: expected an object with a name, got a number"),
+        ('{"messages": [], "tools": [{"type": "function"}]}', "tools[0]: name is missing"),
+        ('{"nothing": 1}', "messages is missing"),
+        ('{"messages": [], "x": ' + "[" * 10_000 + "]" * 10_000 + "}", "nested too deeply to read"),
     ],
 )
 def test_a_row_that_cannot_be_read_names_file_line_and_reason(tmp_path: Path, wrong: str, reason: str) -> None:
@@ -93,7 +93,7 @@ def test_a_row_that_cannot_be_read_names_file_line_and_reason(tmp_path: Path, wr
 def test_bytes_that_are_not_utf8_are_a_bad_row_for_every_reader(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"messages": []}\n{"messages": [{"role": "user", "content": "\xff"}]}\n')
-    with pytest.raises(BadInput, match="line 2: the row is not UTF-8 text, byte 0xff at column 44"):
+    with pytest.raises(BadInput, match="line 2: not valid UTF-8: byte 0xff at column 44"):
         list(callmark.load(path))
 
 
@@ -130,7 +130,7 @@ def test_tools_come_from_a_file_where_the_row_has_none(tmp_path: Path) -> None:
     assert [[tool.name for tool in read.tools] for read in callmark.load(path, tools=side)] == [["get_weather"], ["own"], ["get_weather"]]
     empty = tmp_path / "empty.json"
     empty.write_text("[]")
-    with pytest.raises(BadInput, match="empty.json holds no tools"):
+    with pytest.raises(BadInput, match="empty.json: expected a JSON list of tools, found no tools"):
         callmark.load(path, tools=empty)
 
 
@@ -156,7 +156,7 @@ def test_parameters_in_list_form_become_a_schema(tmp_path: Path) -> None:
     assert tool.parameters == {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array"}}, "required": ["a"]}
 
 
-def test_functions_of_older_files_are_tools(tmp_path: Path) -> None:
+def test_legacy_functions_are_tools(tmp_path: Path) -> None:
     read = only(write_rows(tmp_path / "x.jsonl", row(user("hi"), functions=[{"name": "f"}])))
     assert [tool.name for tool in read.tools] == ["f"]
 
@@ -202,22 +202,25 @@ def test_a_scenario_is_a_case(tmp_path: Path) -> None:
 def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str) -> None:
     scenario = {"id": "s1", "instructions": "You are Ann.", "expected_function_calls": []}
     path = write_rows(tmp_path / "x.jsonl", scenario, {key: value for key, value in scenario.items() if key != missing})
-    with pytest.raises(BadInput, match=f"line 2: the scenario has no {missing}"):
+    with pytest.raises(BadInput, match=f"line 2: {missing} is missing"):
         list(callmark.load(path))
 
 
-def test_an_unusable_matcher_is_a_bad_row_with_its_argument(tmp_path: Path) -> None:
+def test_invalid_matcher_is_a_bad_row_and_names_the_argument(tmp_path: Path) -> None:
     record = {**GOOD, "expected_output": {"tool_calls": [call("f", {"a": {"b": {"$regex": "("}}})]}}
-    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex does not compile"):
+    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex: invalid pattern"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
 
 
 def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {"prompt": 1, "completion": 2})
-    with pytest.raises(BadInput, match="line 1: no format recognises the row: its keys are prompt, completion") as raised:
+    with pytest.raises(
+        BadInput,
+        match="unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt, completion",
+    ) as raised:
         callmark.load(path)
     assert "openai, sharegpt, scenarios" in raised.value.hint
-    with pytest.raises(BadInput, match="no format called 'opnai'. Did you mean openai?"):
+    with pytest.raises(BadInput, match="unknown format 'opnai'. Did you mean openai?"):
         callmark.load(path, format_name="opnai")
 
 
@@ -225,13 +228,13 @@ def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Pa
 def test_an_empty_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text(text)
-    with pytest.raises(BadInput, match="empty.jsonl is empty: there is no row in it"):
+    with pytest.raises(BadInput, match="empty.jsonl is empty"):
         list(callmark.load(path))
 
 
 def test_a_file_without_readable_rows_is_refused_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", "{", "{")
-    with pytest.raises(BadInput, match="none of its rows can be read; the first: the row is not JSON, it ends at column 1"):
+    with pytest.raises(BadInput, match="no valid rows. The first problem: not valid JSON: the row ends at column 1"):
         callmark.load(path, skip_bad=True)
 
 

@@ -44,7 +44,7 @@ def test_a_deepfabric_row_is_detected_and_read(tmp_path: Path) -> None:
     assert (found.id, [tool.name for tool in found.tools]) == ("1", ["get_weather"])
 
 
-def test_tools_are_read_from_where_older_files_have_them(tmp_path: Path) -> None:
+def test_tools_are_read_from_the_tool_context_of_older_files(tmp_path: Path) -> None:
     older = [{"name": "f", "description": "d", "parameters": [{"name": "path", "type": "str", "required": True}], "returns": "text"}]
     bare = {**AGENT, "tools": None, "tool_context": {**AGENT["tool_context"], "available_tools": older}}
     (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", bare))
@@ -55,7 +55,7 @@ def test_tools_are_read_from_where_older_files_have_them(tmp_path: Path) -> None
 
 def test_calls_outside_of_messages_are_refused(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {**AGENT, "messages": [user("x"), assistant(text="y")]})
-    with pytest.raises(BadInput, match="line 1: tool_context.executions has 1 call, and no message has any"):
+    with pytest.raises(BadInput, match="line 1: tool_context.executions: found 1 call, but the messages contain none"):
         list(callmark.load(path))
 
 
@@ -113,11 +113,11 @@ def test_generated_ids_do_not_collide(tmp_path: Path) -> None:
 
 
 def test_fields_the_format_cannot_hold_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="c is a case: DeepFabric has no place for what is expected"):
+    with pytest.raises(BadInput, match="c: a case cannot be written in the DeepFabric format"):
         callmark.write([Case("c", expected=(Call("f"),))], tmp_path / "x.jsonl", to="deepfabric")
-    with pytest.raises(BadInput, match=r"c: messages\[0\].role is 'critic', DeepFabric knows system, user, assistant and tool"):
+    with pytest.raises(BadInput, match=r"c: messages\[0\].role: DeepFabric expects system, user, assistant or tool, got 'critic'"):
         callmark.write([Conversation("c", (Message("critic", "x"),))], tmp_path / "x.jsonl", to="deepfabric")
-    with pytest.raises(BadInput, match=r"1: messages\[0\] has a key 'message' of its own"):
+    with pytest.raises(BadInput, match=r"1: messages\[0\]: the key 'message' cannot be stored in metadata.callmark"):
         written(tmp_path, {**user("x"), "message": "y"})
 
 

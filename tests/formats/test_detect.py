@@ -81,7 +81,7 @@ def test_a_format_of_an_installed_package_is_found_and_detected() -> None:
     assert detect_format(b'{"lines": []}') is LINES
     assert find_format("openai").title == "OpenAI chat", "an installed package cannot replace a built-in format"
     assert detect_format(b'{"lines": [], "messages": []}').name == "openai", "built-in formats come first"
-    with pytest.raises(BadInput, match="there is no format called 'linse'. Did you mean lines?"):
+    with pytest.raises(BadInput, match="unknown format 'linse'. Did you mean lines?"):
         find_format("linse")
 
 
@@ -102,7 +102,7 @@ def test_commands_read_and_write_a_format_of_an_installed_package(cli: Cli, tmp_
     both = write_rows(tmp_path / "b.jsonl", {"lines": ["c"], "messages": [user("hi"), assistant(text="ho")]})
     assert cli("convert", both, "--from", "lines", "-o", tmp_path / "c.jsonl", "--to", "lines").status == 0
     refused = cli("convert", path, "-o", tmp_path / "d.jsonl", "--to", "recorded-lines")
-    assert (refused.status, "recorded-lines is read and not written" in refused.err) == (2, True)
+    assert (refused.status, "the format recorded-lines (Recorded lines) can only be read, not written" in refused.err) == (2, True)
 
 
 @pytest.mark.usefixtures("installed")
@@ -111,5 +111,5 @@ def test_a_recording_of_an_installed_package_is_a_prediction() -> None:
 
 
 def test_rows_of_other_formats_are_not_taken_for_recordings() -> None:
-    with pytest.raises(BadInput, match="no answer is recognised in the row"):
+    with pytest.raises(BadInput, match="no prediction found"):
         read_prediction(b'{"lines": []}')

@@ -50,11 +50,13 @@ def test_a_dataset_is_returned_as_it_is() -> None:
 
 
 def test_a_bad_item_is_named_by_its_number() -> None:
-    with pytest.raises(BadInput, match=r"^item 2: messages is a number, a list of messages was expected\.$"):
+    with pytest.raises(BadInput, match=r"^item 2: messages: expected a list of messages, got a number\.$"):
         list(load([ROW, {"messages": 5}]))
-    with pytest.raises(BadInput, match="^item 1: no format recognises the row: its keys are prompt"):
+    with pytest.raises(
+        BadInput, match="^item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt"
+    ):
         load([{"prompt": "x"}])
-    with pytest.raises(BadInput, match="^item 1 cannot be read as JSON: "):
+    with pytest.raises(BadInput, match="^item 1: cannot be converted to JSON: "):
         load([{"messages": {1, 2}}])
     with pytest.raises(BadInput, match="^item 1: "):
         list(load([{**ROW, "score": float("nan")}]))
@@ -68,7 +70,7 @@ def test_bad_items_can_be_skipped() -> None:
 
 
 def test_an_empty_list_is_refused() -> None:
-    with pytest.raises(BadInput, match="^the dataset is empty: there is no row in it"):
+    with pytest.raises(BadInput, match="^the dataset is empty$"):
         load([])
 
 
@@ -92,5 +94,5 @@ def test_dicts_are_written(tmp_path: Path) -> None:
     assert first == second
     assert first["id"] == "a"
     assert write([], tmp_path / "y.jsonl") == 0
-    with pytest.raises(BadInput, match="^item 1: no format recognises the row"):
+    with pytest.raises(BadInput, match="^item 1: unknown format"):
         write([{"prompt": "x"}], tmp_path / "y.jsonl")

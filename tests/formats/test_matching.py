@@ -90,21 +90,21 @@ def test_the_first_of_repeated_predictions_counts_unless_it_is_an_error(tmp_path
 @pytest.mark.parametrize(
     "rows, sentence",
     [
-        ([row("f", id="a"), row("g")], "line 2: the row does not say which case it is for, those before it do"),
-        ([row("f"), row("g"), row("h", id="a")], "line 3: the row says which case it is for, those before it do not"),
-        ([row("f", id="a"), row("g", datasource_item_id=1)], "line 2: the row does not say which case it is for"),
+        ([row("f", id="a"), row("g")], "line 2: the row has no case id, but earlier rows do"),
+        ([row("f"), row("g"), row("h", id="a")], "line 3: the row has a case id, but earlier rows do not"),
+        ([row("f", id="a"), row("g", datasource_item_id=1)], "line 2: the row has no case id"),
     ],
 )
 def test_rows_with_and_without_an_id_do_not_mix(tmp_path: Path, rows: list[Any], sentence: str) -> None:
     with pytest.raises(BadInput, match="p.jsonl, ") as error:
         match(tmp_path, *rows)
     assert sentence in str(error.value)
-    assert error.value.hint == "Either every row has the id of its case, or none: then they are taken in order."
+    assert error.value.hint == "Add a case id to every row, or to none: then predictions are matched in order."
 
 
 def test_bad_rows_stop_or_count_in_order(tmp_path: Path) -> None:
     rows = [row("f"), "{", row("h")]
-    with pytest.raises(BrokenRow, match="p.jsonl, line 2: the row is not JSON"):
+    with pytest.raises(BrokenRow, match="p.jsonl, line 2: not valid JSON"):
         match(tmp_path, *rows)
     bad: list[Any] = []
     found = match(tmp_path, *rows, on_bad=bad.append)
@@ -117,13 +117,13 @@ def test_a_bad_first_row_counts_in_order(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_prediction_raises(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="p.jsonl is empty: there is no row in it"):
+    with pytest.raises(BadInput, match="p.jsonl is empty"):
         match(tmp_path)
-    with pytest.raises(BadInput, match="none of its rows can be read; the first: the row is not JSON"):
+    with pytest.raises(BadInput, match="no valid rows. The first problem: not valid JSON"):
         match(tmp_path, "{", "{", on_bad=lambda row: None)
 
 
-def test_calls_read_out_of_text_are_counted(tmp_path: Path) -> None:
+def test_calls_parsed_from_text_are_counted(tmp_path: Path) -> None:
     found = match(tmp_path, {"id": "a", "text": '<tool_call>{"name": "f"}</tool_call>'}, {"id": "b", "text": "no"}, row("f", id="c"))
     assert found.info.parsed == 2
 
@@ -143,7 +143,7 @@ predictions = st.builds(
     Prediction,
     case=st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
     trial=st.integers(0, 3),
-    calls=st.lists(st.one_of(good_calls, st.builds(lambda text: Call("f", {}, None, "not JSON", text), texts)), max_size=3).map(tuple),
+    calls=st.lists(st.one_of(good_calls, st.builds(lambda text: Call("f", {}, None, "invalid JSON", text), texts)), max_size=3).map(tuple),
     text=texts,
     thinking=texts,
     error=st.one_of(st.just(""), st.just("time-out")),
@@ -177,14 +177,14 @@ def test_every_value_survives_encoding(value: Any) -> None:
     json.loads(encode_prediction(prediction))
 
 
-def test_several_files_are_matched_as_one_where_every_row_names_its_case(tmp_path: Path) -> None:
+def test_several_files_are_matched_as_one_if_every_row_has_a_case_id(tmp_path: Path) -> None:
     output = write_rows(tmp_path / "output.jsonl", {"id": "a", "tool_calls": [{"name": "f", "arguments": "{}"}]})
     errors = write_rows(tmp_path / "errors.jsonl", {"custom_id": "b", "response": None, "error": {"message": "expired"}})
     found = match_predictions(Predictions(str(output)), Predictions(str(errors)))
     assert list(found.by_case) == ["a", "b"]
     assert found.info.name == f"{output} and {errors}"
     no_id = write_rows(tmp_path / "none.jsonl", {"tool_calls": []})
-    with pytest.raises(BadInput, match="In order|does not say which case"):
+    with pytest.raises(BadInput, match="the row has no case id"):
         match_predictions(Predictions(str(no_id)), Predictions(str(no_id)))
 
 

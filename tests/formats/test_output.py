@@ -33,7 +33,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x.zst"
     path.write_text("of before")
-    with pytest.raises(StorageError, match=r"x.zst cannot be written: No space left on device"), Output(str(path)) as written:
+    with pytest.raises(StorageError, match=r"x.zst: cannot be written: No space left on device"), Output(str(path)) as written:
         written.line(b"a")
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("x.zst", "of before")]
 
@@ -50,11 +50,11 @@ def test_a_full_device_is_named(tmp_path: Path, name: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no such device here")
     (tmp_path / name).symlink_to("/dev/full")
-    with pytest.raises(StorageError, match=f"{name} cannot be written: No space left on device"), Output(str(tmp_path / name)) as written:
+    with pytest.raises(StorageError, match=f"{name}: cannot be written: No space left on device"), Output(str(tmp_path / name)) as written:
         written.line(b"a" * 100)
 
 
 def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
-    with pytest.raises(StorageError, match="cannot be written: x is a file, a folder was expected"), Output(str(tmp_path / "x" / "y")):
+    with pytest.raises(StorageError, match="cannot be written: x is a file, not a folder"), Output(str(tmp_path / "x" / "y")):
         pass

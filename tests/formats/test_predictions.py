@@ -135,13 +135,13 @@ def test_structured_rows_of_every_shape_are_read(row: Any, case: str | None, tex
 @pytest.mark.parametrize(
     "key", ["text", "output", "completion", "response", "prediction", "generated_text", "content", "answer", "message"]
 )
-def test_calls_are_parsed_out_of_text(key: str) -> None:
+def test_calls_are_parsed_from_text(key: str) -> None:
     found = read({"id": "q1", key: f"<think>hm</think>so {TAGGED}"})
     assert [str(made) for made in found.prediction.calls] == MADE
     assert (found.case, found.prediction.text, found.prediction.thinking, found.parsed) == ("q1", "so", "hm", True)
 
 
-def test_a_row_may_be_nothing_but_text() -> None:
+def test_row_can_be_a_bare_string() -> None:
     found = read(json.dumps(TAGGED))
     assert ([str(made) for made in found.prediction.calls], found.case, found.parsed) == (MADE, None, True)
     assert read('"I do not know."\n').prediction == Prediction("", text="I do not know.")
@@ -168,7 +168,7 @@ def test_a_named_text_format_is_used(row: dict[str, Any]) -> None:
         batch({"choices": [{"message": assistant(text=TAGGED)}]}),
     ],
 )
-def test_text_beside_empty_calls_is_parsed_only_on_request(row: dict[str, Any]) -> None:
+def test_text_with_empty_calls_is_parsed_only_on_request(row: dict[str, Any]) -> None:
     kept = read(row)
     assert (kept.prediction.calls, kept.prediction.text, kept.parsed) == ((), TAGGED, False)
     asked = read(row, parse="auto")
@@ -189,7 +189,7 @@ def test_structured_calls_win_over_a_named_text_format() -> None:
         ({"id": "q1", "reasoning": "first", "text": "<think>then</think>so"}, "first\nthen"),
     ],
 )
-def test_thinking_is_set_aside(row: dict[str, Any], thinking: str) -> None:
+def test_thinking_is_separated_from_text(row: dict[str, Any], thinking: str) -> None:
     assert read(row).prediction.thinking == thinking
 
 
@@ -207,7 +207,7 @@ def test_thinking_is_set_aside(row: dict[str, Any], thinking: str) -> None:
         ({"id": "row-1", "datasource_item_id": 3, "tool_calls": []}, None, 3),
     ],
 )
-def test_the_case_is_named_by_id_or_position_or_not_at_all(row: dict[str, Any], case: str | None, position: int | None) -> None:
+def test_case_id_or_position_is_read(row: dict[str, Any], case: str | None, position: int | None) -> None:
     found = read(row)
     assert (found.case, found.position) == (case, position)
 
@@ -222,9 +222,9 @@ ERRORS: dict[str, tuple[Any, str]] = {
         "overloaded_error: Busy",
     ),
     "error_message": ({"id": "q1", "tool_calls": [], "error_message": "refused"}, "refused"),
-    "a lone surrogate": ('{"id": "q1", "error": "\\ud800"}', "\\ud800"),
+    "lone surrogate": ('{"id": "q1", "error": "\\ud800"}', "\\ud800"),
     "of a sample": ({**HOSTED, "sample": {"output": [], "error": {"code": "server_error", "message": "oops"}}}, "server_error: oops"),
-    "a status": ({**HOSTED, "sample": None, "status": "errored"}, "the status is 'errored'"),
+    "a status": ({**HOSTED, "sample": None, "status": "errored"}, "status 'errored'"),
     "of a batch": (batch(None, error={"code": "batch_expired", "message": "too late"}), "batch_expired: too late"),
     "of a batch without response": ({**batch(None), "response": None, "error": {"message": "too late"}}, "too late"),
     "of HTTP": (batch({"error": {"message": "slow\ndown", "code": "429"}}, 429), "HTTP 429: slow down"),
@@ -234,9 +234,9 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "an error for a body": (batch({"error": {"message": "oops"}}), "oops"),
     "no choices": ({**COMPLETION, "choices": []}, "the response has no choices"),
     "no choices in a batch": (batch({**COMPLETION, "choices": None}), "the response has no choices"),
-    "a cancelled response": ({**RESPONSE, "status": "cancelled", "output": []}, "the status is 'cancelled'"),
-    "null for a message": ({"id": "q1", "message": None}, "nothing came back: message is null"),
-    "null for an answer": ({"id": "q1", "prediction": None}, "nothing came back: prediction is null"),
+    "a cancelled response": ({**RESPONSE, "status": "cancelled", "output": []}, "status 'cancelled'"),
+    "null for a message": ({"id": "q1", "message": None}, "empty response: message is null"),
+    "null for an answer": ({"id": "q1", "prediction": None}, "empty response: prediction is null"),
     "evaluation results": ({"inputs.id": "q1", "outputs.function_calls": [], "outputs.error_message": "oops"}, "oops"),
 }
 
@@ -268,7 +268,7 @@ def test_the_trial_is_read(key: str) -> None:
     assert read({"id": "q1", key: None, "tool_calls": []}).prediction.trial == 0
     wrongs: list[Any] = [-1, 1.5, 1.0, "1", True, [], 10**30]
     for wrong in wrongs:
-        with pytest.raises(BadInput, match=f"{key} is .*, a whole number from 0 on was expected"):
+        with pytest.raises(BadInput, match=f"{key}: expected a whole number of at least 0"):
             read({"id": "q1", key: wrong, "tool_calls": []})
 
 
@@ -279,7 +279,7 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
     found = read(CONVERSATION, whole=True)
     assert [str(made) for made in found.prediction.calls] == ["f(a=1)", "g()", "f(a=1)"]
     assert (found.case, found.prediction.text, found.parsed) == ("s1", "so", False)
-    with pytest.raises(BadInput, match="the row has only messages: .* a decision point wants one answer"):
+    with pytest.raises(BadInput, match="messages: expected a prediction for one decision point, got a whole conversation"):
         read(CONVERSATION)
     assert [made.name for made in read({**CONVERSATION, "tool_calls": [call("h")]}, whole=True).prediction.calls] == ["h"]
     assert len(read({**CONVERSATION, "text": "so"}, whole=True).prediction.calls) == 3
@@ -290,36 +290,36 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
 @pytest.mark.parametrize(
     "row, sentence",
     [
-        ({"id": "q1", "tool_calls": 5}, "tool_calls is a number, a list of calls was expected"),
-        ({"id": "q1", "calls": True}, "calls is true or false, a list of calls was expected"),
-        ({"id": "q1", "output_tools": "f(x)"}, "output_tools is text that is no JSON list, a list of calls was expected"),
-        ({"id": "q1", "output_tools": '"[]"'}, "output_tools is text that is no JSON list, a list of calls was expected"),
-        ({"id": "q1", "output_tools": "[" * 100_000}, "output_tools is text that is no JSON list, a list of calls was expected"),
-        ({"id": "q1", "foo": 1}, "no answer is recognised in the row: its keys are id, foo; calls, tool_calls, output_tools"),
-        ({}, "its keys are none"),
-        ({"id": "q1", "answer": 5}, "answer is a number, text was expected"),
-        ({"id": "q1", "output": {"foo": 1}}, "output holds no answer: its keys are foo"),
-        ({"id": "q1", "choices": {}}, "choices holds no answer: its keys are none"),
-        ({"id": "q1", "choices": 5}, "choices is a number, a list was expected"),
-        ({"id": "q1", "message": {"x": 1}}, "message holds no answer: its keys are x"),
-        ({"id": "q1", "choices": [5]}, "choices[0] is a number, an object was expected"),
-        ({"id": "q1", "choices": [{"index": 0}]}, "choices[0] holds no answer: its keys are index"),
-        (user("hi"), "the message has the role 'user', an assistant's was expected"),
-        ({"id": {}, "tool_calls": []}, "id is an object, text or a number was expected"),
-        ({**HOSTED, "datasource_item": {"id": [1]}}, "datasource_item.id is a list, text or a number was expected"),
-        ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id is -1, a whole number from 0 on was expected"),
-        (batch([1]), "response.body is a list, an object was expected"),
-        (batch({"foo": 1}), "response.body holds no answer: its keys are foo"),
-        ({"custom_id": "q1", "response": {"status_code": "200", "body": {}}}, "response.status_code is text"),
-        ("5", "the row is a number, an object was expected"),
-        ("[]", "the row is a list, an object was expected"),
-        ("null", "the row is null, an object was expected"),
-        ('{"id": "q1", "tool_calls": [', "the row is not JSON, it ends at column 28 before it is complete"),
+        ({"id": "q1", "tool_calls": 5}, "tool_calls: expected a list of calls, got a number"),
+        ({"id": "q1", "calls": True}, "calls: expected a list of calls, got a boolean"),
+        ({"id": "q1", "output_tools": "f(x)"}, "output_tools: expected a list of calls, got a string that is not a JSON list"),
+        ({"id": "q1", "output_tools": '"[]"'}, "output_tools: expected a list of calls, got a string that is not a JSON list"),
+        ({"id": "q1", "output_tools": "[" * 100_000}, "output_tools: expected a list of calls, got a string that is not a JSON list"),
+        ({"id": "q1", "foo": 1}, "no prediction found: expected calls, tool_calls, output_tools"),
+        ({}, "got no keys"),
+        ({"id": "q1", "answer": 5}, "answer: expected a string, got a number"),
+        ({"id": "q1", "output": {"foo": 1}}, "output: no prediction found, got the keys foo"),
+        ({"id": "q1", "choices": {}}, "choices: no prediction found, got no keys"),
+        ({"id": "q1", "choices": 5}, "choices: expected a list, got a number"),
+        ({"id": "q1", "message": {"x": 1}}, "message: no prediction found, got the keys x"),
+        ({"id": "q1", "choices": [5]}, "choices[0]: expected an object, got a number"),
+        ({"id": "q1", "choices": [{"index": 0}]}, "choices[0]: no prediction found, got the keys index"),
+        (user("hi"), "role: expected 'assistant', got 'user'"),
+        ({"id": {}, "tool_calls": []}, "id: expected a string or a number, got an object"),
+        ({**HOSTED, "datasource_item": {"id": [1]}}, "datasource_item.id: expected a string or a number, got a list"),
+        ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id: expected a whole number of at least 0, got -1"),
+        (batch([1]), "response.body: expected an object, got a list"),
+        (batch({"foo": 1}), "response.body: no prediction found, got the keys foo"),
+        ({"custom_id": "q1", "response": {"status_code": "200", "body": {}}}, "response.status_code: expected a number, got a string"),
+        ("5", "expected an object, got a number"),
+        ("[]", "expected an object, got a list"),
+        ("null", "expected an object, got null"),
+        ('{"id": "q1", "tool_calls": [', "not valid JSON: the row ends at column 28, before it is complete"),
         ('{"id": "q1", "tool_calls": NaN}', "NaN is not a JSON value"),
-        ('"cut', "the row is not JSON, it ends at column 4 inside a string"),
-        ('{"id": "q1", "tool_calls": ' + "[" * 10_000 + "]" * 10_000 + "}", "the row nests too deep to be read"),
-        ('{"id": "q1", "tool_calls": [], "x": ' + '{"a":' * 10_000 + "1" + "}" * 10_001, "the row nests too deep to be read"),
-        ('{"output": ' * 20 + '""' + "}" * 20, "holds an answer in too many wrappings to be read"),
+        ('"cut', "not valid JSON: the row ends at column 4 inside a string"),
+        ('{"id": "q1", "tool_calls": ' + "[" * 10_000 + "]" * 10_000 + "}", "nested too deeply to read"),
+        ('{"id": "q1", "tool_calls": [], "x": ' + '{"a":' * 10_000 + "1" + "}" * 10_001, "nested too deeply to read"),
+        ('{"output": ' * 20 + '""' + "}" * 20, "the prediction is nested too deeply to read"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused_with_a_sentence(tmp_path: Path, row: Any, sentence: str) -> None:
@@ -334,7 +334,12 @@ def test_a_row_that_cannot_be_read_is_refused_with_a_sentence(tmp_path: Path, ro
 
 
 @pytest.mark.parametrize(
-    "messages, sentence", [(5, "messages is a number, a list"), ([5], "messages[0] is a number"), ([{}], "messages[0] has no role")]
+    "messages, sentence",
+    [
+        (5, "messages: expected a list of messages, got a number"),
+        ([5], "messages[0]: expected an object, got a number"),
+        ([{}], "messages[0]: role is missing"),
+    ],
 )
 def test_a_broken_conversation_is_refused(messages: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as raised:
@@ -343,7 +348,7 @@ def test_a_broken_conversation_is_refused(messages: Any, sentence: str) -> None:
 
 
 def test_bytes_that_are_not_utf8_are_refused() -> None:
-    with pytest.raises(BadInput, match="the row is not UTF-8 text, byte 0xff at column 25"):
+    with pytest.raises(BadInput, match="not valid UTF-8: byte 0xff at column 25"):
         read_prediction(b'{"id": "q1", "output": "\xff"}')
 
 
@@ -365,10 +370,10 @@ def test_items_that_are_not_calls_are_malformed_calls(key: str) -> None:
 @pytest.mark.parametrize(
     "text, reason",
     [
-        ('{"name": "f", "arguments": {"a": "\\ud800"}}', "a lone surrogate"),
-        ('{"name": "f", "arguments": "{\\"a\\": \\"\\\\ud800\\"}"}', "a lone surrogate"),
-        ('{"id": "1", "function": {"name": "f", "arguments": "\\ud800"}}', "not JSON"),
-        ('{"name": "f", "arguments": {"a": 1e999}}', "a number outside double range"),
+        ('{"name": "f", "arguments": {"a": "\\ud800"}}', "lone surrogate"),
+        ('{"name": "f", "arguments": "{\\"a\\": \\"\\\\ud800\\"}"}', "lone surrogate"),
+        ('{"id": "1", "function": {"name": "f", "arguments": "\\ud800"}}', "invalid JSON"),
+        ('{"name": "f", "arguments": {"a": 1e999}}', "number outside the double range"),
         ('{"name": "f", "arguments": ' + '{"a":' * 201 + "1" + "}" * 202, "nesting deeper than 200"),
     ],
 )
@@ -493,7 +498,7 @@ def test_a_file_is_streamed_with_the_place_of_every_row(tmp_path: Path) -> None:
     assert [(place.number, place.unit, answer.case) for place, answer in Predictions(str(array))] == [(1, "item", "1"), (2, "item", None)]
 
 
-def test_rows_beside_a_prediction_are_not_rows_of_the_file(tmp_path: Path) -> None:
+def test_rows_key_of_a_prediction_is_not_a_list_of_rows(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", {"id": 1, "tool_calls": [CALL], "rows": [1, 2]}, {"rows": 5, "text": "x"})
     assert [answer.case for _, answer in Predictions(str(path))] == ["1", None]
 
@@ -511,7 +516,7 @@ def test_bad_rows_are_reported_and_counted(tmp_path: Path) -> None:
     assert [answer.case for _, answer in rows] == ["1", "3"]
     assert (rows.good_rows, rows.bad_rows) == (2, 2)
     assert [row.place.number for row in bad] == [1, 3]
-    assert bad[1].reason.startswith("no answer is recognised in the row: its keys are id")
+    assert bad[1].reason.startswith("no prediction found: expected calls")
     assert bad[1].row.strip() == b'{"id": 2}'
 
 
@@ -519,18 +524,18 @@ def test_a_file_without_readable_rows_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     for text in ("", "\n \n", "[]"):
         empty.write_text(text)
-        with pytest.raises(BadInput, match="empty.jsonl is empty: there is no row in it"):
+        with pytest.raises(BadInput, match="empty.jsonl is empty"):
             list(Predictions(str(empty)))
     bad = write_rows(tmp_path / "bad.jsonl", {"id": 1}, {"id": 2})
-    with pytest.raises(BadInput, match="none of its rows can be read; the first: no answer is recognised"):
+    with pytest.raises(BadInput, match="no valid rows. The first problem: no prediction found"):
         list(Predictions(str(bad), on_bad=lambda row: None))
-    with pytest.raises(BadInput, match="there is no file"):
+    with pytest.raises(BadInput, match="no such file"):
         list(Predictions(str(tmp_path / "nowhere.jsonl")))
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_the_rows_of_evaluation_results_are_its_rows(tmp_path: Path, wrapped: bool, indent: int | None) -> None:
+def test_rows_of_evaluation_results_are_read(tmp_path: Path, wrapped: bool, indent: int | None) -> None:
     results = {"rows": [{"inputs.id": name, "outputs.function_calls": [FLAT]} for name in "ab"], "Precision_fn.score": 1.0}
     path = tmp_path / "evaluation_results.json"
     path.write_text(json.dumps([results] if wrapped else results, indent=indent))
@@ -543,5 +548,5 @@ def test_a_pipe_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         monkeypatch.setattr("sys.stdin", stream)
         rows = Predictions("-")
         assert [str(place) for place, _ in rows] == ["standard input, line 1"]
-        with pytest.raises(BadInput, match="standard input has been read already, it can be read once"):
+        with pytest.raises(BadInput, match="standard input: already read; a pipe can only be read once"):
             list(rows)

@@ -28,7 +28,7 @@ def rows_of(path: Path) -> list[tuple[int, bytes]]:
         (b"", [], "line"),
     ],
 )
-def test_rows_begin_and_end_where_they_should(tmp_path: Path, text: bytes, rows: list[tuple[int, bytes]], unit: str) -> None:
+def test_files_are_split_into_rows(tmp_path: Path, text: bytes, rows: list[tuple[int, bytes]], unit: str) -> None:
     path = tmp_path / "rows"
     path.write_bytes(text)
     assert rows_of(path) == rows
@@ -43,15 +43,15 @@ def test_rows_begin_and_end_where_they_should(tmp_path: Path, text: bytes, rows:
 def test_a_cut_gzip_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 100_000)[:-200])
-    with pytest.raises(BadInput, match="cut.jsonl.gz is a gzip file that is cut off or damaged"):
+    with pytest.raises(BadInput, match="cut.jsonl.gz: the gzip file is truncated or damaged"):
         list(Rows(str(path)))
 
 
 @pytest.mark.parametrize(
     "data, sentence",
     [
-        (b"\x00\x01\x02", "is not a text file, JSON or JSONL was expected"),
-        ('{"a": 1}'.encode("utf-16"), "is UTF-16 text, UTF-8 was expected"),
+        (b"\x00\x01\x02", "expected JSON or JSONL, got a binary file"),
+        ('{"a": 1}'.encode("utf-16"), "expected UTF-8, got UTF-16"),
     ],
 )
 def test_binary_files_are_refused(tmp_path: Path, data: bytes, sentence: str) -> None:
@@ -62,18 +62,18 @@ def test_binary_files_are_refused(tmp_path: Path, data: bytes, sentence: str) ->
 
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="there is no file .*nowhere.jsonl"):
+    with pytest.raises(BadInput, match="nowhere.jsonl: no such file"):
         Rows(str(tmp_path / "nowhere.jsonl"))
     (tmp_path / "train.jsonl").write_text("{}")
-    with pytest.raises(BadInput, match="is a directory, a file was expected") as raised:
+    with pytest.raises(BadInput, match="expected a file, got a directory") as raised:
         Rows(str(tmp_path))
     assert "train.jsonl" in raised.value.hint
 
 
-def test_an_array_that_is_cut_off_says_where(tmp_path: Path) -> None:
+def test_truncated_array_is_reported_with_its_column(tmp_path: Path) -> None:
     path = tmp_path / "cut.json"
     path.write_bytes(b'[{"a": 1}, {"a": ')
-    with pytest.raises(BadInput, match="cut.json: the file is not JSON, it ends at column 16 before it is complete"):
+    with pytest.raises(BadInput, match="cut.json: not valid JSON: the file ends at column 16, before it is complete"):
         list(Rows(str(path)))
 
 

@@ -43,7 +43,7 @@ def test_calls_in_the_text_are_read(tmp_path: Path, value: str, text: str, calls
         assert [str(call) for call in message.calls] == calls
 
 
-def test_function_call_turns_hold_the_json_alone(tmp_path: Path) -> None:
+def test_function_call_turns_contain_only_json(tmp_path: Path) -> None:
     (message,) = read(tmp_path, ("function_call", '{"name": "f", "arguments": {"a": 1}}')).messages
     assert [str(call) for call in message.calls] == ["f(a=1)"]
 
@@ -72,7 +72,7 @@ def test_tools_are_read_from_the_system_text(tmp_path: Path, tools: str) -> None
 
 
 def test_a_turn_without_a_speaker_is_a_bad_row(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"line 1: conversations\[0\] does not say who speaks"):
+    with pytest.raises(BadInput, match=r"line 1: conversations\[0\]: from is missing"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": [{"value": "x"}]})))
 
 
@@ -91,7 +91,7 @@ def test_calls_in_two_places_are_refused(tmp_path: Path) -> None:
         {"from": "human", "value": "x"},
         {"from": "gpt", "value": call, "tool_calls": [{"name": "g", "arguments": {}}]},
     ]
-    with pytest.raises(BadInput, match=r"line 1: conversations\[1\] has calls in its text and in tool_calls"):
+    with pytest.raises(BadInput, match=r"line 1: conversations\[1\]: calls in both the text and tool_calls"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": turns})))
     turns[1]["value"] = "no call"
     (found,) = callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": turns}))
@@ -101,5 +101,5 @@ def test_calls_in_two_places_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", ["human", "gpt", "Model", "observation", ""])
 def test_a_role_that_would_be_read_as_another_is_not_written(tmp_path: Path, role: str) -> None:
     odd = callmark.Conversation("c", (callmark.Message(role, "x"),))
-    with pytest.raises(BadInput, match=rf"c: messages\[0\].role is '{role}', which in ShareGPT is something else"):
+    with pytest.raises(BadInput, match=rf"c: messages\[0\].role: '{role}' has another meaning in ShareGPT"):
         callmark.write([odd], tmp_path / "x.jsonl", to="sharegpt")

@@ -103,21 +103,21 @@ def test_optional_fields_may_be_missing() -> None:
 def test_a_failed_trial_is_an_error_without_a_case() -> None:
     row = recorded(traj=[], error="RateLimitError: slow down", traceback="…")
     assert read_prediction(line(row)).error == "RateLimitError: slow down"
-    with pytest.raises(BadInput, match=r"the row has no info.task: the trial failed \(RateLimitError: slow down\)"):
+    with pytest.raises(BadInput, match=r"info.task is missing: the trial failed \(RateLimitError: slow down\)"):
         case(row)
 
 
 @pytest.mark.parametrize(
     "row, reason",
     [
-        (recorded(traj=5), "traj is a number, a list of messages was expected"),
-        (recorded(traj=[{"content": "x"}]), "traj[0] has no role"),
-        (recorded(trial="one"), "trial is text, a number was expected"),
-        (recorded(trial=-1), "trial is -1, a whole number from 0 on was expected"),
-        (recorded(reward="good"), "reward is text, a number was expected"),
-        (recorded(task=[1]), "task_id is a list, text was expected"),
-        (recorded(task=None), "the row has no task_id"),
-        ({"task_id": 1, "traj": []}, "the row has no info"),
+        (recorded(traj=5), "traj: expected a list of messages, got a number"),
+        (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
+        (recorded(trial="one"), "trial: expected a number, got a string"),
+        (recorded(trial=-1), "trial: expected a whole number of at least 0, got -1"),
+        (recorded(reward="good"), "reward: expected a number, got a string"),
+        (recorded(task=[1]), "task_id: expected a string, got a list"),
+        (recorded(task=None), "task_id is missing"),
+        ({"task_id": 1, "traj": []}, "info is missing"),
     ],
 )
 def test_a_broken_row_is_refused_with_the_field(row: Any, reason: str) -> None:
@@ -129,10 +129,10 @@ def test_a_broken_row_is_refused_with_the_field(row: Any, reason: str) -> None:
 @pytest.mark.parametrize(
     "task, reason",
     [
-        ({"actions": []}, "the task has no instruction"),
-        ({"instruction": "x"}, "the task has no actions"),
-        ({"instruction": "x", "actions": 3}, "info.task.actions is a number, a list was expected"),
-        (None, "the row has no info.task"),
+        ({"actions": []}, "info.task: instruction is missing"),
+        ({"instruction": "x"}, "info.task: actions is missing"),
+        ({"instruction": "x", "actions": 3}, "info.task.actions: expected a list, got a number"),
+        (None, "info.task is missing"),
     ],
 )
 def test_a_broken_task_is_refused(task: Any, reason: str) -> None:
@@ -142,7 +142,7 @@ def test_a_broken_task_is_refused(task: Any, reason: str) -> None:
 
 
 def test_recorded_simulations_are_not_written() -> None:
-    with pytest.raises(BadInput, match=r"recorded simulations \(tau-bench\) can be read, but not written"):
+    with pytest.raises(BadInput, match=r"the format tau-bench \(recorded simulations\) can only be read, not written"):
         callmark.write([case(recorded())], "-", to="tau-bench")
 
 
@@ -196,15 +196,15 @@ class TestGraded:
         assert one["summary"]["cases"] == 100
         assert one["summary"] == other["summary"]
 
-    def test_two_tasks_of_one_id_are_refused(self, cli: Cli, tmp_path: Path) -> None:
+    def test_two_tasks_with_the_same_id_are_refused(self, cli: Cli, tmp_path: Path) -> None:
         other = recorded(1, 1) | {"info": {"task": {"instruction": "Another.", "actions": []}}}
-        assert "the id '1' stands for two cases" in self.grade(cli, tmp_path, [recorded(1, 0), other])
+        assert "duplicate case id '1'" in self.grade(cli, tmp_path, [recorded(1, 0), other])
 
     def test_a_failed_trial_is_an_error_of_its_case(self, cli: Cli, tmp_path: Path) -> None:
         told = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, traj=[], error="slow down")], "--skip-bad")["summary"]
         assert (told["cases"], told["scored"], told["errors"]) == (1, 1, 1)
 
-    def test_they_may_be_graded_against_other_scenarios(self, cli: Cli, tmp_path: Path) -> None:
+    def test_recordings_can_be_graded_against_other_scenarios(self, cli: Cli, tmp_path: Path) -> None:
         scenarios, file = tmp_path / "scenarios.jsonl", tmp_path / "recorded.json"
         scenarios.write_text(
             json.dumps({"id": "3", "instructions": "…", "expected_function_calls": [{"functionName": "book", "arguments": {"to": "*"}}]})
@@ -213,8 +213,8 @@ class TestGraded:
         told = json.loads(cli("grade", scenarios, "-p", file, "--out", tmp_path / "runs", "--json").out)
         assert told["summary"]["metrics"]["process.reliability"]["mean"] == 1
 
-    def test_a_file_without_predictions_needs_some(self, cli: Cli, tmp_path: Path) -> None:
-        assert "--predictions FILE is missing" in self.grade(cli, tmp_path, [{"messages": [user("hi")]}])
+    def test_missing_predictions_are_reported(self, cli: Cli, tmp_path: Path) -> None:
+        assert "no predictions given for" in self.grade(cli, tmp_path, [{"messages": [user("hi")]}])
         assert not (tmp_path / "runs" / "one").exists()
 
     def test_the_transcript_is_kept_in_the_run_folder(self, cli: Cli, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `grade` takes as actual calls: it reads all of it, or refuses it."""
+"""Everything that `grade` accepts as actual calls, and what it rejects."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ TOOLS = [Tool("get_order", "", {"type": "object", "properties": {"id": {"type": 
         Prediction("c", calls=(Call("get_order", {"id": "W1"}),)),
     ],
 )
-def test_calls_are_read_from_whatever_a_model_returns(actual: Any) -> None:
+def test_calls_are_read_from_any_form_of_response(actual: Any) -> None:
     assert grade([CALL], actual, tools=TOOLS).metrics["call.score"] == 1.0
 
 
@@ -57,7 +57,7 @@ def test_calls_are_read_from_whatever_a_model_returns(actual: Any) -> None:
         Prediction("c", text="Which order?"),
     ],
 )
-def test_answer_without_a_call_is_no_call(actual: Any) -> None:
+def test_response_without_a_call_is_no_call(actual: Any) -> None:
     graded = grade([CALL], actual, tools=TOOLS)
     assert [fault.kind for fault in graded.faults] == ["no_call"]
     assert grade([], actual, tools=TOOLS).metrics["call.score"] == 1.0
@@ -66,16 +66,16 @@ def test_answer_without_a_call_is_no_call(actual: Any) -> None:
 @pytest.mark.parametrize(
     "actual, sentence",
     [
-        (5, "the actual calls are a int, a list of calls, a message, a response or a text was expected"),
-        (object(), "the actual calls are a object"),
+        (5, "actual: expected a list of calls, a message, a response or a string, got int"),
+        (object(), "actual: expected a list of calls, a message, a response or a string, got object"),
         ({}, ""),
         ({"foo": 1}, ""),
-        ({"role": "user", "content": "hello"}, "the message has the role 'user', an assistant's was expected"),
-        (Prediction("c", error="HTTP 500"), "there is no prediction to grade: HTTP 500"),
-        ({"error": {"message": "overloaded"}}, "there is no prediction to grade: overloaded"),
+        ({"role": "user", "content": "hello"}, "role: expected 'assistant', got 'user'"),
+        (Prediction("c", error="HTTP 500"), "the prediction is an error and cannot be graded: HTTP 500"),
+        ({"error": {"message": "overloaded"}}, "the prediction is an error and cannot be graded: overloaded"),
     ],
 )
-def test_what_cannot_be_understood_is_refused(actual: Any, sentence: str) -> None:
+def test_unrecognized_input_is_rejected(actual: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
         grade([CALL], actual)
     assert sentence in str(error.value)

@@ -1,4 +1,4 @@
-"""Alternatives: further lists of calls that are right too; the one with the best call.score counts (docs/metrics.md, section 4)."""
+"""Alternatives: further lists of correct calls, of which the best one counts (docs/reference/metrics.md, section 4)."""
 
 from pathlib import Path
 from typing import Any
@@ -55,12 +55,12 @@ def test_alternatives_survive_reading_and_writing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "alternatives, sentence",
     [
-        ([call("g")], r"expected_output.alternatives\[0\] is an object, a list was expected"),
-        ("g", "expected_output.alternatives is text, a list was expected"),
-        ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex does not compile"),
+        ([call("g")], r"expected_output.alternatives\[0\]: expected a list, got an object"),
+        ("g", "expected_output.alternatives: expected a list, got a string"),
+        ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex: invalid pattern"),
     ],
 )
-def test_unusable_alternatives_are_refused(tmp_path: Path, alternatives: Any, sentence: str) -> None:
+def test_invalid_alternatives_are_rejected(tmp_path: Path, alternatives: Any, sentence: str) -> None:
     path = write_rows(tmp_path / "e.jsonl", record(tool_calls=[], alternatives=alternatives))
     with pytest.raises(callmark.BadInput, match=sentence):
         list(callmark.load(path))

@@ -1,4 +1,4 @@
-"""Evaluators `call`, `schema` and `process`: a case for every row and sentence of docs/metrics.md, sections 6 to 8."""
+"""Evaluators `call`, `schema` and `process`: a case for every row and sentence of docs/reference/metrics.md, sections 6 to 8."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from callmark.grading.settings import find_evaluator
 from callmark.types import Call, Tool
 from tests.rows import tool_call
 
-BROKEN = Call("f", {}, None, "cut off", "{")
+BROKEN = Call("f", {}, None, "truncated JSON", "{")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_parameter_accuracy(tool: dict[str, Any], arguments: dict[str, Any], fit
         ([tool_call("read", path="x")], [tool_call("read", path="y")], (1, 1, 1)),
         ([tool_call("read", path="x")], [tool_call("write")], (0, 0, 0)),  # a tool that is not listed
         ([tool_call("write")], [tool_call("read", path="x")], (0, 1, 0)),
-        ([tool_call("read", path="x")], [Call("read", {}, None, "cut off", "{")], (1, 0, 0)),
+        ([tool_call("read", path="x")], [Call("read", {}, None, "truncated JSON", "{")], (1, 0, 0)),
         ([tool_call("read", path="x")], [], (0, 0, 0)),
         ([], [tool_call("read", path="x")], (0, 0, 0)),
         ([], [], (1, 1, 1)),
@@ -148,16 +148,16 @@ def test_without_tools_arguments_are_compared_and_noted() -> None:
 @pytest.mark.parametrize(
     "given, sentence",
     [
-        ({"tool_selection": 0.5}, "the weights add up to 0.5, 1 was expected"),
-        ({"tool_selecton": 1}, "there is no metric called 'tool_selecton' to weigh. Did you mean tool_selection?"),
-        ({"tool_selection": -1, "parameter_accuracy": 2}, "the weight of tool_selection is -1, at least 0 was expected"),
-        ({"tool_selection": 0.5, "response_quality": 0.5}, "response_quality has a weight, but there is no function that measures it"),
+        ({"tool_selection": 0.5}, "weights: expected a sum of 1, got 0.5"),
+        ({"tool_selecton": 1}, "weights: unknown metric 'tool_selecton'. Did you mean tool_selection?"),
+        ({"tool_selection": -1, "parameter_accuracy": 2}, "weights: tool_selection: expected at least 0, got -1"),
+        ({"tool_selection": 0.5, "response_quality": 0.5}, "weights: response_quality has a weight, but no function measures it"),
     ],
 )
-def test_unusable_weights_are_refused_by_name(given: dict[str, float], sentence: str) -> None:
-    with pytest.raises(BadInput) as refused:
+def test_invalid_weights_are_rejected_by_name(given: dict[str, float], sentence: str) -> None:
+    with pytest.raises(BadInput) as rejected:
         complete_weights(given)
-    assert sentence in str(refused.value)
+    assert sentence in str(rejected.value)
     with pytest.raises(BadInput) as raised:
         SchemaEvaluator(weights=given)
     assert sentence in str(raised.value)
@@ -227,13 +227,13 @@ def test_star_in_scenario_calls_is_a_case_insensitive_glob() -> None:
     assert grade([{"name": "f", "arguments": {"id": "TKT-*"}}], [{"name": "f", "arguments": {"id": "TKT-1"}}]).metrics["call.score"] == 0.5
 
 
-def test_unusable_matcher_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"f: a: there is no matcher called '\$bogus'"):
+def test_invalid_matcher_is_rejected() -> None:
+    with pytest.raises(BadInput, match=r"f: a: unknown matcher '\$bogus'"):
         grade([tool_call("f", a={"$bogus": 1})], [])
 
 
-def test_unknown_evaluator_is_refused_with_the_nearest() -> None:
-    with pytest.raises(BadInput, match="there is no evaluator called 'proces'. Did you mean process?"):
+def test_unknown_evaluator_is_rejected_with_a_suggestion() -> None:
+    with pytest.raises(BadInput, match="unknown evaluator 'proces'. Did you mean process?"):
         find_evaluator("proces")
 
 
@@ -255,4 +255,4 @@ def test_anyone_can_write_an_evaluator() -> None:
 def test_grade_has_a_readable_repr() -> None:
     shown = repr(grade([tool_call("get_order", id="#W1")], [tool_call("get_order", id="#W2 (new)")]))
     assert "call.score 0.5" in shown
-    assert 'wrong value: id: "#W2 (new)", "#W1" was expected' in shown
+    assert '  wrong value       id: expected "#W1", got "#W2 (new)"' in shown.splitlines()

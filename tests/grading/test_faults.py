@@ -1,10 +1,11 @@
-"""Faults and notes: docs/metrics.md, section 9."""
+"""Faults and notes: docs/reference/metrics.md, section 9."""
 
 from typing import Any
 
 import pytest
 
 from callmark import grade
+from callmark.grading.grade import fault_sentence
 from callmark.types import Call, Message
 from tests.rows import tool_call
 
@@ -18,7 +19,7 @@ TOOL = {
 }
 OTHER = {"name": "g", "parameters": {}}
 TOOLS = [TOOL, OTHER]
-BROKEN = Call("f", {}, None, "cut off", "{")
+BROKEN = Call("f", {}, None, "truncated JSON", "{")
 
 FaultSummaries = list[tuple[str, str | None, tuple[str, ...]]]
 
@@ -109,10 +110,56 @@ def test_messages_may_be_plain_dictionaries() -> None:
     assert fault.origin == "elsewhere"
 
 
-def test_notes_change_no_score() -> None:
+def test_notes_do_not_affect_scores() -> None:
     graded = grade([tool_call("f", id="1"), tool_call("g")], [tool_call("g"), tool_call("f", id="1")], tools=TOOLS, messages=TALK)
     assert set(graded.metrics.values()) == {1.0}
     assert graded.faults == []
-    assert [note.kind for note in graded.notes] == ["wrong_order", "hallucinated_value"]
+    assert [(note.kind, note.sentence) for note in graded.notes] == [
+        ("wrong_order", "the calls were made in a different order than expected"),
+        ("hallucinated_value", 'id="1" does not appear earlier in the conversation (hallucinated)'),
+    ]
     (note,) = grade([tool_call("f", id="#W1", color="green")], [tool_call("f", id="#W1", color="green")], tools=TOOLS).notes
     assert (note.kind, note.argument) == ("schema_violation", "color")
+
+
+@pytest.mark.parametrize(
+    "expected, actual, sentences",
+    [
+        ([tool_call("f", id="1")], [BROKEN], ['malformed call f({); expected f(id="1")']),
+        (
+            [tool_call("g")],
+            [tool_call("g"), Call("f", {}, None, "truncated JSON", '{"name": "f", "arg')],
+            ['malformed call {"name": "f", "arg'],
+        ),
+        ([tool_call("f", id="1")], [tool_call("h")], ['expected f(id="1"), got h(), which is not a listed tool']),
+        ([tool_call("f", id="1")], [tool_call("g")], ['expected f(id="1"), got g()']),
+        ([tool_call("f", id="1"), tool_call("g")], [tool_call("f", id="1")], ["expected g(), which was not called"]),
+        ([tool_call("f", id="1")], [], ['expected f(id="1"), got no call']),
+        ([tool_call("g")], [tool_call("g"), tool_call("f", id="1")], ['got f(id="1"), which was not expected']),
+        ([tool_call("g")], [tool_call("g"), tool_call("g")], ["got g() again"]),
+        ([], [tool_call("g")], ["expected no call, got g()"]),
+        ([tool_call("f", id="1")], [tool_call("f")], ['id: expected "1", but it is missing']),
+        ([tool_call("f", id="1")], [tool_call("f", id="1", n=2)], ["n: not expected, got 2"]),
+        ([tool_call("f", id="1")], [tool_call("f", id="1", z=2)], ["z: not a parameter of f, got 2"]),
+        ([tool_call("f", id="1")], [tool_call("f", id=1.5)], ['id: expected "1", got 1.5 (wrong type)']),
+        ([tool_call("f", id="#W1", color="red")], [tool_call("f", id="#W1", color="blue")], ['color: expected "red", got "blue"']),
+        ([tool_call("f", id="#W1")], [tool_call("f", id="#W2")], ['id: expected "#W1", got "#W2" (from message 0)']),
+        ([tool_call("f", id="#W1")], [tool_call("f", id="#W7")], ['id: expected "#W1", got "#W7" (hallucinated)']),
+    ],
+)
+def test_fault_sentences(expected: list[Call], actual: list[Call], sentences: list[str]) -> None:
+    faults = grade(expected, actual, tools=TOOLS, messages=TALK).faults
+    assert [fault_sentence(fault, "f") for fault in faults] == sentences
+
+
+def test_unknown_argument_without_the_name_of_the_tool() -> None:
+    (fault,) = grade([tool_call("f", id="1")], [tool_call("f", id="1", z=2)], tools=TOOLS).faults
+    assert fault_sentence(fault) == "z: not a parameter, got 2"
+
+
+def test_globs_of_scenarios_are_shown_as_written() -> None:
+    expected = [{"functionName": "create_ticket", "arguments": {"id": "TKT-*"}}]
+    (wrong,) = grade(expected, [tool_call("create_ticket", id="X-1")]).faults
+    assert fault_sentence(wrong) == 'id: expected TKT-*, got "X-1"'
+    (missing,) = grade(expected, []).faults
+    assert fault_sentence(missing) == "expected create_ticket(id=TKT-*), got no call"

@@ -35,7 +35,7 @@ values = st.sampled_from(
     ["a", "text", "hidden", "x", "none", "", 1, 1.0, 2, 5, True, False, None, 0, ["x"], ["x", 1], [True], [1], [], {"$any": True}, {}]
 )
 arguments = st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), values, max_size=4)
-calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments) | st.just(Call("f", {}, None, "cut off", "{"))
+calls = st.builds(Call, st.sampled_from(["f", "g", "calculate", "h"]), arguments) | st.just(Call("f", {}, None, "truncated JSON", "{"))
 
 
 @pytest.mark.laws

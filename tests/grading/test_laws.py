@@ -31,7 +31,7 @@ calls = st.builds(
     st.sampled_from(["f", "g", "F"]),
     st.dictionaries(st.sampled_from("abcd"), values, max_size=3),
 )
-malformed = st.builds(lambda name: Call(name, {}, None, "cut off", "{"), st.sampled_from(["f", "g", ""]))
+malformed = st.builds(lambda name: Call(name, {}, None, "truncated JSON", "{"), st.sampled_from(["f", "g", ""]))
 lists = st.lists(calls | malformed, max_size=4)
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

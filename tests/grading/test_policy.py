@@ -118,7 +118,7 @@ def test_calls_that_violate_a_rule(condition: dict[str, Any], steps: list[str], 
     assert values(found, attempted) == {"kept": kept, "rules": kept}
 
 
-def test_rules_metric_is_the_share_of_kept_rules() -> None:
+def test_rules_metric_is_the_share_of_rules_that_are_followed() -> None:
     found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
     assert values(found, attempt(transcript_of("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
 
@@ -126,18 +126,18 @@ def test_rules_metric_is_the_share_of_kept_rules() -> None:
 @pytest.mark.parametrize(
     "condition, steps, how",
     [
-        ({"before": BEFORE}, ["update"], "update was called, and no get* before it"),
-        ({"before": {"first": ["get", "list"], "then": "u*"}}, ["update"], "update was called, and no get or list before it"),
-        ({"confirmed": "update"}, ["update"], "update was called before the user said anything"),
-        ({"confirmed": "update"}, [WISH, "update"], 'update was called when the user had said "I want another title"'),
-        ({"confirmed": "update"}, [f"user: {'x ' * 99}", "update"], f'update was called when the user had said "{"x " * 40}…"'),
-        ({"once_per_confirmation": "*"}, [YES, "a", "b"], "b was called, and the yes before it was for a"),
-        ({"once_per_confirmation": "*"}, ["a"], "a was called, and no yes before it"),
+        ({"before": BEFORE}, ["update"], "update was called without an earlier get*"),
+        ({"before": {"first": ["get", "list"], "then": "u*"}}, ["update"], "update was called without an earlier get or list"),
+        ({"confirmed": "update"}, ["update"], "update was called before any user message"),
+        ({"confirmed": "update"}, [WISH, "update"], 'update was called after "I want another title", which is not a confirmation'),
+        ({"confirmed": "update"}, [f"user: {'x ' * 99}", "update"], f'update was called after "{"x " * 40}…", which is not a confirmation'),
+        ({"once_per_confirmation": "*"}, [YES, "a", "b"], "b was called after a confirmation that was already used for a"),
+        ({"once_per_confirmation": "*"}, ["a"], "a was called without an earlier confirmation"),
         ({"never": "a > b"}, ["a", "b"], "b was called"),
-        ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was call number 2, at most 1 were allowed"),
+        ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was matching call number 2, expected at most 1"),
     ],
 )
-def test_note_has_the_rule_and_what_happened(condition: dict[str, Any], steps: list[str], how: str) -> None:
+def test_note_describes_the_violation(condition: dict[str, Any], steps: list[str], how: str) -> None:
     (note,) = evaluator(rule(**condition)).evaluate(attempt(transcript_of(*steps))).notes
     assert note.sentence == f"careful: Be careful: {how}"
 
@@ -151,7 +151,7 @@ def test_note_has_the_message_and_the_call() -> None:
 
 
 def test_malformed_call_matches_no_rule() -> None:
-    broken = Call("update", {}, None, "cut off", "{")
+    broken = Call("update", {}, None, "truncated JSON", "{")
     assert values(evaluator(rule(never="*")), attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
 
 
@@ -215,42 +215,51 @@ def test_rules_are_read_from_yaml() -> None:
 @pytest.mark.parametrize(
     "written, reason",
     [
-        ("", "a policy has `rules:`, a list of rules; it is empty"),
-        ("[]", "a policy has `rules:`, a list of rules; it is an empty list"),
-        ("rule: []", "a policy has `rules:`, a list of rules; its keys are rule"),
-        ("rules: []\nruels: 1", "there is no key called 'ruels' beside rules. Did you mean rules?"),
-        ("rules: []", "rules is an empty list, a list with at least one rule was expected"),
-        ("rules: {a: 1}", "rules is an object, a list with at least one rule was expected"),
-        ("rules: [never]", "rule 1 is the text 'never', an object with id, says and what it asks for was expected"),
-        ("rules: [{says: x, never: f}]", "rule 1 has no id"),
-        ("rules: [{id: 1, says: x, never: f}]", "rule 1: id is 1, text was expected"),
-        ("rules: [{id: a, never: f}]", "rule 'a' has no says"),
-        ("rules: [{id: a, says: '', never: f}]", "rule 'a': says is an empty text, text was expected"),
-        ("rules: [{id: a, says: x, nevr: f}]", "rule 'a': there is no key called 'nevr'. Did you mean never?"),
-        ("rules: [{id: a, says: x}]", "rule 'a' has nothing that it asks for, one of before, confirmed,"),
-        ("rules: [{id: a, says: x, never: f, confirmed: f}]", "rule 'a' has confirmed and never, one of before, confirmed,"),
-        ("rules: [{id: a, says: x, never: f}, {id: a, says: x, never: f}]", "rule 2: the id 'a' stands for two rules"),
-        ("rules: [{id: a, says: x, never: 'f('}]", "rule 'a': never: the pattern 'f(' cannot be read: at character 3 stands the end"),
-        ("rules: [{id: a, says: x, never: [f, 'g >']}]", "rule 'a': never: the pattern 'g >' cannot be read"),
-        ("rules: [{id: a, says: x, never: 3}]", "rule 'a': never is 3, a pattern of calls or a list of such was expected"),
-        ("rules: [{id: a, says: x, never: }]", "rule 'a': never is empty, a pattern of calls or a list of such was expected"),
-        ("rules: [{id: a, says: x, never: []}]", "rule 'a': never is an empty list, a pattern of calls or a list of such was expected"),
-        ("rules: [{id: a, says: x, before: f}]", "rule 'a': before is the text 'f', an object with first and then was expected"),
-        ("rules: [{id: a, says: x, before: {first: f}}]", "rule 'a': before has no then"),
+        ("", "expected an object with the key rules, got nothing"),
+        ("[]", "expected an object with the key rules, got an empty list"),
+        ("rule: []", "expected an object with the key rules, got the keys rule"),
+        ("rules: []\nruels: 1", "unknown key 'ruels'. Did you mean rules?"),
+        ("rules: []", "rules: expected a list of at least one rule, got an empty list"),
+        ("rules: {a: 1}", "rules: expected a list of at least one rule, got an object"),
+        ("rules: [never]", "rule 1: expected an object with id, says and a check, got 'never'"),
+        ("rules: [{says: x, never: f}]", "rule 1: id is missing"),
+        ("rules: [{id: 1, says: x, never: f}]", "rule 1: id: expected a string, got 1"),
+        ("rules: [{id: a, never: f}]", "rule 'a': says is missing"),
+        ("rules: [{id: a, says: '', never: f}]", "rule 'a': says: expected a string, got an empty string"),
+        ("rules: [{id: a, says: x, nevr: f}]", "rule 'a': unknown key 'nevr'. Did you mean never?"),
+        ("rules: [{id: a, says: x}]", "rule 'a': expected one of before, confirmed, once_per_confirmation, never, at_most, got none"),
+        (
+            "rules: [{id: a, says: x, never: f, confirmed: f}]",
+            "rule 'a': expected one of before, confirmed, once_per_confirmation, never, at_most, got confirmed and never",
+        ),
+        ("rules: [{id: a, says: x, never: f}, {id: a, says: x, never: f}]", "rule 2: the id 'a' is already used by another rule"),
+        (
+            "rules: [{id: a, says: x, never: 'f('}]",
+            "rule 'a': never: pattern 'f(', character 3: expected ARGUMENT=VALUE, got the end of the pattern",
+        ),
+        ("rules: [{id: a, says: x, never: [f, 'g >']}]", "rule 'a': never: pattern 'g >', character 4: expected a tool name"),
+        ("rules: [{id: a, says: x, never: 3}]", "rule 'a': never: expected a pattern or a list of them, got 3"),
+        ("rules: [{id: a, says: x, never: }]", "rule 'a': never: expected a pattern or a list of them, got nothing"),
+        ("rules: [{id: a, says: x, never: []}]", "rule 'a': never: expected a pattern or a list of them, got an empty list"),
+        ("rules: [{id: a, says: x, before: f}]", "rule 'a': before: expected an object with first and then, got 'f'"),
+        ("rules: [{id: a, says: x, before: {first: f}}]", "rule 'a': before: then is missing"),
         (
             "rules: [{id: a, says: x, before: {frist: f, then: g}}]",
-            "rule 'a': there is no key called 'frist' in before. Did you mean first?",
+            "rule 'a': before: unknown key 'frist'. Did you mean first?",
         ),
-        ("rules: [{id: a, says: x, at_most: {times: -1, calls: f}}]", "rule 'a': times is -1, a whole number from 0 on was expected"),
-        ("rules: [{id: a, says: x, at_most: {times: true, calls: f}}]", "rule 'a': times is True, a whole number from 0 on was expected"),
-        ("rules: [{id: a, says: x, at_most: {calls: f}}]", "rule 'a': at_most has no times"),
-        ("rules: [{id: a, says: x, never: f, words: [ja]}]", "rule 'a': words belong to confirmed and once_per_confirmation, not to never"),
-        ("rules: [{id: a, says: x, confirmed: f, words: [no]}]", "rule 'a': words is False, a text or a list of such was expected"),
-        ("rules: [{id: a, says: x, confirmed: f, words: []}]", "rule 'a': words is an empty list"),
-        ("rules: [{id: a, says: x, confirmed: f, words: [ja, '!!']}]", "rule 'a': words has '!!', in which there is no word"),
+        ("rules: [{id: a, says: x, at_most: {times: -1, calls: f}}]", "rule 'a': times: expected an integer of at least 0, got -1"),
+        ("rules: [{id: a, says: x, at_most: {times: true, calls: f}}]", "rule 'a': times: expected an integer of at least 0, got True"),
+        ("rules: [{id: a, says: x, at_most: {calls: f}}]", "rule 'a': at_most: times is missing"),
+        (
+            "rules: [{id: a, says: x, never: f, words: [ja]}]",
+            "rule 'a': words can be used only with confirmed and once_per_confirmation, not with never",
+        ),
+        ("rules: [{id: a, says: x, confirmed: f, words: [no]}]", "rule 'a': words: expected a string or a list of them, got False"),
+        ("rules: [{id: a, says: x, confirmed: f, words: []}]", "rule 'a': words: expected a string or a list of them, got an empty list"),
+        ("rules: [{id: a, says: x, confirmed: f, words: [ja, '!!']}]", "rule 'a': words: expected letters or digits, got '!!'"),
     ],
 )
-def test_unusable_policy_is_refused_with_rule_and_reason(written: str, reason: str) -> None:
+def test_invalid_policy_is_rejected_with_rule_and_reason(written: str, reason: str) -> None:
     with pytest.raises(BadInput) as error:
         read_rules(yaml.safe_load(written))
     assert str(error.value).startswith(reason)
@@ -270,7 +279,7 @@ ANY_YAML = st.recursive(
 
 @pytest.mark.laws
 @given(ANY_YAML)
-def test_any_value_is_a_policy_or_refused(value: Any) -> None:
+def test_any_value_is_a_policy_or_rejected(value: Any) -> None:
     for given_value in (value, {"rules": value}, {"rules": [value]}):
         with suppress(BadInput):
             assert read_rules(given_value)
@@ -284,7 +293,7 @@ RULES = evaluator(
     {**rule(at_most={"times": 1, "calls": ["get", "update"]}), "id": "e"},
 )
 any_calls = st.lists(
-    st.builds(Call, st.sampled_from(["get", "update", ""]), st.just({"id": "1"}), malformed=st.sampled_from(["", "cut off"]))
+    st.builds(Call, st.sampled_from(["get", "update", ""]), st.just({"id": "1"}), malformed=st.sampled_from(["", "truncated JSON"]))
 )
 any_messages = st.lists(
     st.builds(

@@ -37,7 +37,7 @@ def item(*calls: Any, **more: Any) -> dict[str, Any]:
 
 def test_standalone_grader_agrees_with_the_evaluator_in_a_bare_interpreter() -> None:
     rows = list(agreement.items(600, seed=7))
-    assert agreement.exported_scores(rows) == [agreement.suite_score(**row) for row in rows]
+    assert agreement.exported_scores(rows) == [agreement.evaluator_score(**row) for row in rows]
 
 
 def test_items_are_the_same_for_the_same_seed() -> None:
@@ -114,15 +114,15 @@ def test_any_tool_list_is_accepted(tools: Any) -> None:
         ({"$one_of": ["a", {"$regex": "a+"}]}, "f: order[1]"),
     ],
 )
-def test_regex_is_refused_by_name(argument: Any, where: str) -> None:
+def test_regex_is_rejected_by_name(argument: Any, where: str) -> None:
     for right in (item(call("f", {"order": argument})), {"expected_output": {"alternatives": [[call("f", {"order": argument})]]}}):
         with pytest.raises(ValueError, match=r"\$regex") as raised:
             grade({}, right)
         assert where.strip() in str(raised.value)
 
 
-def test_unknown_matcher_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"f: a: \$glop"):
+def test_unknown_matcher_is_rejected_by_name() -> None:
+    with pytest.raises(ValueError, match=r"f: a: \$glop is not supported by this grader; supported: \$any"):
         grade({}, item(call("f", {"a": {"$glop": "x"}})))
 
 
@@ -132,8 +132,8 @@ def test_regex_in_an_actual_call_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("broken", [{}, {"expected_output": None}, {"item": {}}, {"expected_output": {"alternatives": 5}}])
-def test_item_without_expected_output_is_refused(broken: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="expected_output"):
+def test_item_without_expected_output_is_rejected(broken: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="^expected_output.*: expected "):
         grade({}, broken)
 
 
@@ -156,4 +156,4 @@ def test_hostile_calls_are_scored_in_bounded_time() -> None:
 def test_many_calls_of_one_name_score_as_with_the_evaluator(expected: int, made: int) -> None:
     right = item(*[call("f", {"n": index, "m": "x"}) for index in range(expected)])
     sample = {"output_tools": [call("f", {"m": "x", "n": index + expected // 2 if index % 3 else str(index)}) for index in range(made)]}
-    assert grade(sample, right) == agreement.suite_score(sample, right)
+    assert grade(sample, right) == agreement.evaluator_score(sample, right)

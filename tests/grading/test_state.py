@@ -1,4 +1,4 @@
-"""Evaluator `state`: what a conversation changed against what the expected calls change."""
+"""Evaluator `state`: the rows that a conversation changed, compared with those that the expected calls change."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ MAIL = {"title": "No mail", "priority": "Low"}
         ({"t": {}}, {}, (), (), (1, 1, 1)),
         ({"t": {"1": TICKET}}, {}, (), (), (0, 0, 0)),
         ({}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
-        # rows that were there: known by their keys
+        # existing rows, identified by their keys
         ({"t": {"1": TICKET}}, {"t": {"1": TICKET}}, (), (), (1, 1, 1)),
         ({"t": {"2": TICKET}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
         ({"u": {"1": TICKET}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
@@ -59,18 +59,18 @@ MAIL = {"title": "No mail", "priority": "Low"}
         ({"t": {"1": {"at": "10:31"}}}, {"t": {"1": {"at": {"$any": True}}}}, (), (), (1, 1, 1)),
         ({"t": {"1": {"at": {"$any": True}}}}, {"t": {"1": {"at": "10:31"}}}, (), (), (0, 0, 0)),
         ({"t": {"1": {"a": 1}}}, {"t": {"1": {"a": 1, "b": {"$optional": 2}}}}, (), (), (1, 1, 1)),
-        # rows that are gone
+        # deleted rows
         ({"t": {"1": None}}, {"t": {"1": None}}, (), (), (1, 1, 1)),
         ({"t": {"1": None}}, {"t": {"1": TICKET}}, (), (), (0, 0, 0)),
         ({"t": {"1": TICKET}}, {"t": {"1": None}}, (), (), (0, 0, 0)),
         ({}, {"t": {"1": None}}, (), (), (0, 0, 0)),
         ({"t": {"1": None}}, {"t": {"1": {}}}, (), (), (0, 0, 0)),
-        # new rows: known by what is in them
+        # new rows, identified by their values
         ({"t": {"T-7": TICKET}}, {"t": {"T-9": TICKET}}, ("t/T-7",), ("t/T-9",), (1, 1, 1)),
         ({"t": {"T-7": MAIL, "T-8": TICKET}}, {"t": {"T-7": TICKET, "T-8": MAIL}}, ("t/T-7", "t/T-8"), ("t/T-7", "t/T-8"), (1, 1, 1)),
         ({"t": {"T-7": TICKET, "T-8": TICKET}}, {"t": {"T-7": TICKET}}, ("t/T-7", "t/T-8"), ("t/T-7",), (0, 0.5, 1)),
-        ({"t": {"T-7": TICKET}}, {"t": {"T-7": TICKET}}, ("t/T-7",), (), (0, 0, 0)),  # new, where one that was there should change
-        # a key that somebody chose has to be the same
+        ({"t": {"T-7": TICKET}}, {"t": {"T-7": TICKET}}, ("t/T-7",), (), (0, 0, 0)),  # a new row instead of a changed one
+        # a key that was chosen, not generated, has to be equal
         ({"users": {"bob": {"name": "bob"}}}, {"users": {"alice": {"name": "alice"}}}, ("users/bob",), ("users/alice",), (0, 0, 0)),
         ({"users": {"bob": {"name": "bob"}}}, {"users": {"bob": {"name": "bob"}}}, ("users/bob",), ("users/bob",), (1, 1, 1)),
     ],
@@ -96,15 +96,13 @@ def test_reference_to_a_new_row_must_name_its_partner() -> None:
     assert state_values(end_states(swapped, EXPECTED, new=NEW))["reached"] == 1
     wrong: Tables = {**swapped, "items": {"I-1": {"for": "T-1", "do": "call"}}}
     assert state_values(end_states(wrong, EXPECTED, new=NEW)) == {"reached": 0, "precision": 2 / 3, "recall": 2 / 3}
-    assert note_sentences(end_states(wrong, EXPECTED, new=NEW)) == [
-        'items I-1, for: it is "T-1", that is another new row than was expected'
-    ]
+    assert note_sentences(end_states(wrong, EXPECTED, new=NEW)) == ['items I-1, for: "T-1" refers to a different new row than expected']
 
 
 def test_wrong_new_row_leaves_rows_that_reference_it_correct() -> None:
     reached: Tables = {**EXPECTED, "tickets": {"T-1": {"id": "T-1", **TICKET, "priority": "Low"}, "T-2": {"id": "T-2", **MAIL}}}
     assert state_values(end_states(reached, EXPECTED, new=NEW))["precision"] == 2 / 3
-    assert note_sentences(end_states(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: it is "Low", "High" was expected']
+    assert note_sentences(end_states(reached, EXPECTED, new=NEW)) == ['tickets T-1, priority: expected "High", got "Low"']
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_wrong_new_row_leaves_rows_that_reference_it_correct() -> None:
         ("see T-5.", "see T-9.", True),
         (["T-5", 1], ["T-9", 1], True),
         ({"on": "T-5"}, {"on": "T-9"}, True),
-        ("T-9", "T-9", False),  # which was there already
+        ("T-9", "T-9", False),  # an existing row
         ("T-5-b", "T-9-b", False),
         ("T-5", {"$glob": "T-*"}, True),
         ("T-5", {"$glob": "X-*"}, False),
@@ -151,18 +149,19 @@ def test_same_key_in_two_tables_is_resolved_by_the_column() -> None:
 @pytest.mark.parametrize(
     "reached, expected, new, sentence",
     [
-        ({}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: a change was not made, {"a":1} was expected'),
-        ({}, {"t": {"T-1": None}}, (), "t T-1: it was not deleted"),
-        ({}, {"t": {"T-1": {"a": {"$literal": 1}}}}, ("t/T-1",), 't: a new row was not made, {"a":1} was expected'),
-        ({"t": {"T-1": {"a": 1}}}, {}, (), 't T-1: a change was made, {"a":1}: that was not expected'),
-        ({"t": {"T-1": None}}, {}, (), "t T-1: it was deleted: that was not expected"),
-        ({"t": {"T-1": {"a": 1}}}, {}, ("t/T-1",), 't T-1: a new row was made, {"a":1}: that was not expected'),
-        ({"t": {"T-1": None}}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: it was deleted, {"a":1} was expected'),
-        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": None}}, (), 't T-1: it was not deleted, it is {"a":1}'),
-        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: it is 1, 2 was expected"),
-        ({"t": {"T-1": {}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: it is not there, 2 was expected"),
-        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {}}}, (), "t T-1, a: it is 1, nothing was expected"),
-        ({"t": {"T-1": {"a": "x" * 500}}}, {"t": {"T-1": {"a": 2}}}, (), f't T-1, a: it is "{"x" * 119}…, 2 was expected'),
+        ({}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: expected {"a":1}, but the row was not changed'),
+        ({}, {"t": {"T-1": None}}, (), "t T-1: expected deletion, but the row was not changed"),
+        ({}, {"t": {"T-1": {"a": {"$literal": 1}}}}, ("t/T-1",), 't: expected a new row {"a":1}, but it was not created'),
+        ({"t": {"T-1": {"a": 1}}}, {}, (), 't T-1: changed to {"a":1}, which was not expected'),
+        ({"t": {"T-1": None}}, {}, (), "t T-1: deleted, which was not expected"),
+        ({"t": {"T-1": {"a": 1}}}, {}, ("t/T-1",), 't T-1: created {"a":1}, which was not expected'),
+        ({"t": {"T-1": None}}, {"t": {"T-1": {"a": 1}}}, (), 't T-1: expected {"a":1}, but the row was deleted'),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": None}}, (), 't T-1: expected deletion, got {"a":1}'),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: expected 2, got 1"),
+        ({"t": {"T-1": {}}}, {"t": {"T-1": {"a": 2}}}, (), "t T-1, a: expected 2, but it is missing"),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {}}}, (), "t T-1, a: not expected, got 1"),
+        ({"t": {"T-1": {"a": "x" * 500}}}, {"t": {"T-1": {"a": 2}}}, (), f't T-1, a: expected 2, got "{"x" * 119}…'),
+        ({"t": {"T-1": {"a": 1}}}, {"t": {"T-1": {"a": {"$glob": "X-*", "$case": False}}}}, (), "t T-1, a: expected X-*, got 1"),
     ],
 )
 def test_each_difference_is_a_note(reached: Tables, expected: Tables, new: tuple[str, ...], sentence: str) -> None:
@@ -193,7 +192,7 @@ def test_many_new_rows_are_compared_fast() -> None:
     assert state_values(end_states(rows, rows, new=tuple(f"t/T-{index}" for index in range(3000))))["reached"] == 1
 
 
-# No text below is a key, so that what a value names is what the strategy says it names.
+# No text below is a key, so that a value refers only to the rows that the strategy chooses.
 keys = st.sampled_from(["T-1", "T-2", "T-3", "bob", "7"])
 cells = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "A.", "x y"]) | keys
 nested = st.recursive(
@@ -218,7 +217,7 @@ def test_state_against_itself_is_reached(changes: Tables, new: tuple[str, ...]) 
 
 @pytest.mark.laws
 @given(tables, tables, new_rows, new_rows)
-def test_order_of_rows_changes_nothing(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
+def test_order_of_rows_does_not_matter(reached: Tables, expected: Tables, new: tuple[str, ...], new_expected: tuple[str, ...]) -> None:
     states = end_states(reached, expected, new=new, new_expected=new_expected)
     other = structs.replace(states, reached=turned(reached), new_reached=new[::-1])
     assert state_values(states) == state_values(other)

@@ -1,4 +1,4 @@
-"""Predictions out of what an agent returned or wrote: every shape, and a sentence for anything else."""
+"""Agent output as predictions: every supported shape, and an error message for anything else."""
 
 import json
 from math import nan
@@ -52,7 +52,7 @@ ENDLESS_LIST.append(ENDLESS_LIST)
 ENDLESS: dict[str, Any] = {}
 ENDLESS["a"] = ENDLESS
 
-# shapes that an agent may return, and write as well
+# Shapes that an agent may both return and write.
 WRITTEN: list[tuple[Any, Prediction]] = [
     ({"role": "assistant", "content": None, "tool_calls": [OPENAI]}, Prediction("", 0, (Call("get_weather", {"city": "Oslo"}, "x1"),))),
     ({"role": "assistant", "content": "Hello"}, Prediction("", 0, (), "Hello")),
@@ -138,16 +138,16 @@ def test_invalid_call_is_malformed_and_keeps_its_name(value: Any) -> None:
 @pytest.mark.parametrize(
     "value, sentence",
     [
-        (5, "it is an int; a message, calls, a text or None was expected"),
-        ({1, 2}, "it is a set"),
-        (True, "it is a bool"),
-        (print, "it is a builtin_function_or_method"),
-        (Pydantic, "it is a type"),
-        ({}, "no answer is recognised in the row: its keys are none"),
-        ({"role": "user", "content": "x"}, "the message has the role 'user', an assistant's was expected"),
-        ({"tool_calls": 5}, "tool_calls is a number, a list of calls was expected"),
-        (iter([]), "it is a list_iterator"),
-        (ENDLESS_LIST, "it is nested deeper than 20"),
+        (5, "expected a message, calls, text or None, got an int"),
+        ({1, 2}, "got a set"),
+        (True, "got a bool"),
+        (print, "got a builtin_function_or_method"),
+        (Pydantic, "got a type"),
+        ({}, "text or error, got no keys"),
+        ({"role": "user", "content": "x"}, "role: expected 'assistant', got 'user'"),
+        ({"tool_calls": 5}, "tool_calls: expected a list of calls, got a number"),
+        (iter([]), "got a list_iterator"),
+        (ENDLESS_LIST, "nested more than 20 levels deep"),
     ],
 )
 def test_returned_value_of_another_type_is_named(value: Any, sentence: str) -> None:
@@ -157,7 +157,7 @@ def test_returned_value_of_another_type_is_named(value: Any, sentence: str) -> N
 
 
 @pytest.mark.parametrize("row", [b"", b"{", b"{}", b"5", b'{"tool_calls": 5}', b"\xff"])
-def test_written_line_of_another_shape_is_refused(row: bytes) -> None:
+def test_written_line_of_another_shape_is_rejected(row: bytes) -> None:
     with pytest.raises(BadInput):
         read_output(row)
 

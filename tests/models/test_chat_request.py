@@ -151,10 +151,10 @@ def test_trailing_assistant_messages_are_dropped_and_counted(roles: list[str], s
         {"a": "\ud800"},
     ],
 )
-def test_reserved_or_secret_params_are_refused(params: dict[str, Any]) -> None:
-    with pytest.raises(BadInput) as refused:
+def test_reserved_or_secret_params_are_rejected(params: dict[str, Any]) -> None:
+    with pytest.raises(BadInput) as caught:
         check_params(params)
-    assert "abcdefg" not in f"{refused.value} {refused.value.hint}"
+    assert "abcdefg" not in f"{caught.value} {caught.value.hint}"
     with pytest.raises(BadInput):
         request_body(case_of(Message("user", "hi")), "m", ModelSettings(params=params))
 
@@ -165,18 +165,18 @@ def test_common_params_are_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("settings", [ModelSettings(temperature=float("nan")), ModelSettings(temperature=float("inf"))])
-def test_temperature_that_is_not_finite_is_refused(settings: ModelSettings) -> None:
-    with pytest.raises(BadInput, match="temperature"):
+def test_temperature_that_is_not_finite_is_rejected(settings: ModelSettings) -> None:
+    with pytest.raises(BadInput, match="^temperature: expected a finite number, got (nan|inf)$"):
         request_body(case_of(Message("user", "hi")), "m", settings)
 
 
 @pytest.mark.parametrize("settings", [AS_TOOLS, FREE, CONSTRAINED])
-def test_case_without_messages_is_refused(settings: ModelSettings) -> None:
-    with pytest.raises(BadInput, match="nothing to ask"):
+def test_case_without_messages_is_rejected(settings: ModelSettings) -> None:
+    with pytest.raises(BadInput, match="^case c has no messages to send$"):
         request_body(Case("c", instructions="you are a guest"), "m", settings)
 
 
-def test_tools_in_prompt_give_text_messages_with_alternating_roles() -> None:
+def test_tools_in_prompt_produce_text_messages_with_alternating_roles() -> None:
     calls_sent = (Call("get_weather", {"city": "Oslo"}), Call("get_weather", {"city": "Rom"}))
     case = case_of(
         Message("developer", "Be kind."),
@@ -199,7 +199,7 @@ def test_tools_in_prompt_give_text_messages_with_alternating_roles() -> None:
     assert messages[3]["content"].endswith("and?")
 
 
-def test_tools_create_a_system_message_where_there_is_none() -> None:
+def test_tools_create_a_system_message_if_there_is_none() -> None:
     body = decoded_request(case_of(Message("user", "hi")), FREE)
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert "<tool_call>" in body["messages"][0]["content"]
@@ -207,7 +207,7 @@ def test_tools_create_a_system_message_where_there_is_none() -> None:
     assert body.keys() == {"model", "messages"}
 
 
-def test_constrained_schema_admits_one_call_of_a_known_tool_or_a_reply() -> None:
+def test_constrained_schema_allows_one_call_of_a_known_tool_or_a_reply() -> None:
     body = decoded_request(case_of(Message("user", "hi")), CONSTRAINED)
     form = body["response_format"]
     assert form["type"] == "json_schema"
@@ -253,7 +253,7 @@ def test_tool_choice_applies_to_tools_in_prompt(choice: Any, names: list[str], r
         ({"type": "object"}, {"type": "object"}),
     ],
 )
-def test_schema_is_simplified_for_a_grammar(schema: dict[str, Any], simple: dict[str, Any]) -> None:
+def test_schema_is_simplified_for_constrained_decoding(schema: dict[str, Any], simple: dict[str, Any]) -> None:
     parsed = schema_for({"type": "object", "properties": {"a": schema}, "$defs": {"one": {"type": "integer", "minimum": 1}}})["properties"][
         "a"
     ]
@@ -314,7 +314,7 @@ def test_constrained_output_is_parsed(text: str, calls: list[Any], expected_text
     assert parsed.text == expected_text
 
 
-def test_thinking_before_constrained_output_is_set_aside() -> None:
+def test_thinking_before_constrained_output_is_separated() -> None:
     parsed = parse_constrained('<think>Hm.</think>{"reply": "Yes."}')
     assert (parsed.text, parsed.thinking, parsed.calls) == ("Yes.", "Hm.", ())
 
@@ -329,7 +329,7 @@ def test_constrained_parsing_never_raises(text: str) -> None:
     SCHEMAS,
     JSON_VALUES,
 )
-def test_hostile_tools_and_messages_give_json_or_bad_input(messages: list[Message], schema: Any, value: Any) -> None:
+def test_hostile_tools_and_messages_become_json_or_bad_input(messages: list[Message], schema: Any, value: Any) -> None:
     calls_sent = Message("assistant", "\ud800", (Call("f\ud800", {"a": value}), Call("", malformed="no name", text="{\ud800")))
     tool = Tool("f", "d\ud800", {"type": "object", "properties": {"a": schema}, "$defs": {"a": schema}})
     for settings in (AS_TOOLS, FREE, CONSTRAINED):
@@ -340,7 +340,7 @@ def test_hostile_tools_and_messages_give_json_or_bad_input(messages: list[Messag
         assert json.loads(body)["messages"]
 
 
-def test_arguments_nested_too_deep_are_refused() -> None:
+def test_arguments_nested_too_deeply_are_rejected() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}

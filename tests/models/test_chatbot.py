@@ -60,7 +60,7 @@ def test_chatbot_is_sent_what_the_user_sees_and_reports_its_calls() -> None:
         ),
         (
             {"reply": "Hm", "function_calls": [{"functionName": "create", "arguments": "{broken"}]},
-            Prediction("c1", 0, (Call("create", malformed="arguments: not JSON at character 2", text="{broken"),), "Hm"),
+            Prediction("c1", 0, (Call("create", malformed="arguments: invalid JSON at character 2", text="{broken"),), "Hm"),
         ),
     ],
 )
@@ -72,11 +72,11 @@ def test_chatbot_response_may_have_many_shapes(body: Any, prediction: Prediction
 @pytest.mark.parametrize(
     "plan, sentence",
     [
-        (answering({"detail": "no"}, 500), "answered 500 Internal Server Error"),
+        (answering({"detail": "no"}, 500), "returned HTTP 500 Internal Server Error"),
         (answering({"error": "out of order"}), "out of order"),
-        (answering({"surprise": 1}), "gave no answer that can be read: no answer is recognised in the row: its keys are surprise"),
-        (answering([1, 2]), "gave no answer that can be read: it is no JSON object"),
-        (lambda number, request, attempt: "HTML", "gave no answer that can be read: it is no JSON object"),
+        (answering({"surprise": 1}), "returned an invalid response: no prediction found"),
+        (answering([1, 2]), "returned an invalid response: expected a JSON object, got text that starts with '[1, 2]'"),
+        (lambda number, request, attempt: "HTML", "returned an invalid response: expected a JSON object, got an HTML page titled"),
     ],
 )
 def test_invalid_chatbot_response_raises_model_error(plan: Any, sentence: str) -> None:
@@ -93,6 +93,7 @@ def test_secrets_in_the_address_are_sent_and_never_shown() -> None:
     assert "swordfish99" not in str(caught.value)
 
 
-def test_invalid_address_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"the address of the chatbot does not begin with http:// or https://: localhost"):
+def test_invalid_address_is_rejected() -> None:
+    sentence = "the chatbot address does not start with http:// or https://: expected an address like .*, got localhost$"
+    with pytest.raises(BadInput, match=sentence):
         open_model(ModelSettings(model="chatbot:localhost"), Keys())

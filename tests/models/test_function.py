@@ -1,4 +1,4 @@
-"""The user's own agent as a model: what it is given, every shape it may return, and everything that may go wrong in it."""
+"""A Python function as a model: its arguments, every return value it may have, and everything that may go wrong in it."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Write = Callable[[str], str]
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Write a module into the current folder and return its name. Code that does not end is waited for only briefly."""
+    """Write a module into the current folder and return its name. Hanging code is waited for only briefly."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
@@ -38,7 +38,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def predict_all(spec: str, *cases: Case, trial: int = 0, timeout: float = 20) -> list[Prediction | str]:
-    """Return the prediction or the error of each case, all requested at a time."""
+    """Return the prediction or the error of each case, all requested concurrently."""
 
     async def predict_one(model: FunctionModel, case: Case) -> Prediction | str:
         try:
@@ -71,8 +71,8 @@ def test_returned_value_is_converted(agent: Write) -> None:
 @pytest.mark.parametrize(
     "expression, sentence",
     [
-        ("5", "returned no answer: it is an int; a message, calls, a text or None was expected"),
-        ("Bad()", "returned a Bad that cannot be read: ValueError: no (agent_0"),
+        ("5", "did not return a prediction: expected a message, calls, text or None, got an int"),
+        ("Bad()", "returned a Bad that cannot be converted: ValueError: no (agent_0"),
     ],
 )
 def test_returned_value_of_another_type_is_named(agent: Write, expression: str, sentence: str) -> None:
@@ -155,7 +155,7 @@ def test_every_kind_of_callable_is_called(agent: Write, code: str, attribute: st
     assert predict_all(f"{agent(code)}:{attribute}", CASE, trial=2) == [Prediction("c7", 2, (), "ok")]
 
 
-def test_function_gets_lists_of_its_own(agent: Write) -> None:
+def test_function_may_modify_its_arguments(agent: Write) -> None:
     name = agent(
         "import json\n"
         "def answer(messages, tools):\n"
@@ -174,7 +174,7 @@ def test_function_gets_lists_of_its_own(agent: Write) -> None:
 def test_prints_go_to_standard_error(agent: Write, capfd: pytest.CaptureFixture[str]) -> None:
     name = agent("print('loading')\ndef answer(messages, tools):\n    print('thinking')\n    return 'ok'\n")
     assert predict_all(f"{name}:answer") == [Prediction("c7", 0, (), "ok")]
-    print("mine")  # noqa: T201 - that it is standard output again
+    print("mine")  # noqa: T201 - standard output is restored
     assert capfd.readouterr() == ("mine\n", "loading\nthinking\n")
 
 
@@ -186,13 +186,13 @@ def test_prints_go_to_standard_error(agent: Write, capfd: pytest.CaptureFixture[
         "import asyncio\nasync def answer(messages, tools, case_id):\n    while case_id == 'slow':\n"
         "        try: await asyncio.sleep(60)\n        except asyncio.CancelledError: pass\n    return 'ok'",
     ],
-    ids=["sync", "async", "async that will not be cancelled"],
+    ids=["sync", "async", "async that ignores cancellation"],
 )
-def test_hanging_call_delays_no_other(agent: Write, code: str) -> None:
+def test_hanging_call_does_not_delay_others(agent: Write, code: str) -> None:
     name = agent(code)
     began = time.monotonic()
     slow, *rest = predict_all(f"{name}:answer", Case("slow"), *[Case(str(n)) for n in range(20)], timeout=0.3)
-    assert slow == f"{name}:answer did not come back within 0.3 s"
+    assert slow == f"{name}:answer did not return within 0.3 seconds"
     assert rest == [Prediction(str(n), 0, (), "ok") for n in range(20)]
     assert time.monotonic() - began < 10
 
@@ -210,7 +210,7 @@ def test_blocking_async_code_does_not_block_the_event_loop(agent: Write) -> None
     async def run() -> None:
         ticking = asyncio.create_task(tick())
         async with FunctionModel(f"{name}:answer", timeout=0.3) as model:
-            with pytest.raises(ModelError, match=r"did not come back within 0\.3 s"):
+            with pytest.raises(ModelError, match=r"did not return within 0\.3 seconds"):
                 await model.predict(CASE)
             ticking.cancel()
 
@@ -225,23 +225,23 @@ def test_too_many_hanging_calls_are_fatal(agent: Write, monkeypatch: pytest.Monk
     async def run() -> None:
         async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
             await asyncio.gather(*[model.predict(CASE) for _ in range(3)], return_exceptions=True)
-            with pytest.raises(ModelError, match="is asked no more: 3 calls of it never came back") as error:
+            with pytest.raises(ModelError, match="is not called any more: 3 calls never returned") as error:
                 await model.predict(CASE)
             assert error.value.fatal
             sys.modules[name].awake.set()
-            assert await answered(model) == Prediction("c7")  # they came back after all
+            assert await next_prediction(model) == Prediction("c7")  # the hanging calls have returned
 
-    async def answered(model: FunctionModel) -> Prediction:
+    async def next_prediction(model: FunctionModel) -> Prediction:
         for _ in range(500):
             with suppress(ModelError):
                 return await model.predict(CASE)
             await asyncio.sleep(0.01)
-        raise AssertionError("it is never asked again")
+        raise AssertionError("it is never called again")
 
     asyncio.run(run())
 
 
-def test_process_exits_although_a_call_hangs(agent: Write) -> None:
+def test_process_exits_even_if_a_call_hangs(agent: Write) -> None:
     name = agent("import time\ndef answer(messages, tools): time.sleep(600)\n")
     code = (
         "import asyncio\nfrom callmark.models.function import FunctionModel\nfrom callmark.models.model import ModelError\n"
@@ -254,7 +254,7 @@ def test_process_exits_although_a_call_hangs(agent: Write) -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.stdout, done.returncode) == ("ended\n", 0)
-    assert done.stderr == f"{name}:answer did not come back within 0.1 s\n"
+    assert done.stderr == f"{name}:answer did not return within 0.1 seconds\n"
 
 
 def test_module_may_import_its_neighbors_when_called(agent: Write) -> None:
@@ -268,29 +268,29 @@ def test_module_may_import_its_neighbors_when_called(agent: Write) -> None:
 @pytest.mark.parametrize(
     "code, spec, sentence",
     [
-        ("", "NAME", "'NAME' names no function, module:function was expected"),
-        ("", ":answer", "':answer' names no function, module:function was expected"),
-        ("", "NAME:", "'NAME:' names no function, module:function was expected"),
-        ("", "NAMEX:answer", "there is no module NAMEX for NAMEX:answer. Did you mean NAME?"),
-        ("", "no_such_module.inner:answer", "there is no module no_such_module for no_such_module.inner:answer"),
-        ("import no_such_module", "NAME:answer", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module' (NAME.py:1)"),
-        ("\n\nx = 1 / 0", "NAME:answer", "the module of NAME:answer cannot be imported: ZeroDivisionError: division by zero (NAME.py:3)"),
-        ("def f(:\n", "NAME:answer", "cannot be imported: SyntaxError: invalid syntax (NAME.py:1)"),
-        ("raise SystemExit('bye')", "NAME:answer", "cannot be imported: SystemExit: bye (NAME.py:1)"),
-        ("def answer(messages, tools): ...", "NAME:anwser", "the module NAME has no 'anwser'. Did you mean answer?"),
-        ("class A: ...", "NAME:A.answer", "the module NAME has no 'A.answer'"),
-        ("answer = 5", "NAME:answer", "NAME:answer is an int, a function of messages and tools was expected"),
-        ("class Agent: ...", "NAME:Agent", "NAME:Agent is an Agent, a function of messages and tools was expected"),
-        ("class Agent:\n    def __init__(self, key): ...", "NAME:Agent", "the agent of NAME:Agent cannot be made: TypeError: "),
-        ("def answer(messages): ...", "NAME:answer", "NAME:answer cannot be called with messages and tools: too many positional arguments"),
+        ("", "NAME", "expected MODULE:FUNCTION, got 'NAME'"),
+        ("", ":answer", "expected MODULE:FUNCTION, got ':answer'"),
+        ("", "NAME:", "expected MODULE:FUNCTION, got 'NAME:'"),
+        ("", "NAMEX:answer", "NAMEX:answer: no module named NAMEX. Did you mean NAME?"),
+        ("", "no_such_module.inner:answer", "no_such_module.inner:answer: no module named no_such_module"),
+        ("import no_such_module", "NAME:answer", "cannot import NAME: ModuleNotFoundError: No module named 'no_such_module' (NAME.py:1)"),
+        ("\n\nx = 1 / 0", "NAME:answer", "NAME:answer: cannot import NAME: ZeroDivisionError: division by zero (NAME.py:3)"),
+        ("def f(:\n", "NAME:answer", "cannot import NAME: SyntaxError: invalid syntax (NAME.py:1)"),
+        ("raise SystemExit('bye')", "NAME:answer", "cannot import NAME: SystemExit: bye (NAME.py:1)"),
+        ("def answer(messages, tools): ...", "NAME:anwser", "module NAME has no attribute 'anwser'. Did you mean answer?"),
+        ("class A: ...", "NAME:A.answer", "module NAME has no attribute 'A.answer'"),
+        ("answer = 5", "NAME:answer", "NAME:answer: expected a function of messages and tools, got an int"),
+        ("class Agent: ...", "NAME:Agent", "NAME:Agent: expected a function of messages and tools, got an Agent"),
+        ("class Agent:\n    def __init__(self, key): ...", "NAME:Agent", "NAME:Agent: cannot create an instance: TypeError: "),
+        ("def answer(messages): ...", "NAME:answer", "NAME:answer cannot be called with (messages, tools): too many positional arguments"),
         (
             "def answer(a, b, c): ...",
             "NAME:answer",
-            "NAME:answer cannot be called with messages and tools: missing a required argument: 'c'",
+            "NAME:answer cannot be called with (messages, tools): missing a required argument: 'c'",
         ),
     ],
 )
-def test_invalid_spec_is_one_sentence(agent: Write, code: str, spec: str, sentence: str) -> None:
+def test_invalid_spec_is_one_line(agent: Write, code: str, spec: str, sentence: str) -> None:
     name = agent(code)
     with pytest.raises(BadInput) as error:
         FunctionModel(spec.replace("NAME", name), timeout=5)
@@ -298,12 +298,12 @@ def test_invalid_spec_is_one_sentence(agent: Write, code: str, spec: str, senten
     assert "\n" not in str(error.value)
 
 
-def test_zero_timeout_is_refused(agent: Write) -> None:
-    with pytest.raises(BadInput, match="the time-out of .* is 0 seconds, more than 0 was expected"):
+def test_zero_timeout_is_rejected(agent: Write) -> None:
+    with pytest.raises(BadInput, match="timeout: expected more than 0 seconds, got 0$"):
         FunctionModel(f"{agent('def answer(messages, tools): ...')}:answer", timeout=0)
 
 
-def test_label_can_be_the_name_of_a_folder(agent: Write) -> None:
+def test_label_is_valid_as_a_folder_name(agent: Write) -> None:
     name = agent("def answer(messages, tools): ...")
     model = FunctionModel(f"{name}:answer", timeout=5)
     assert (model.label, model.fingerprint(CASE, 0)) == (f"{name}.answer", None)
@@ -316,7 +316,7 @@ def test_label_can_be_the_name_of_a_folder(agent: Write) -> None:
         ("ModelFailure('too hard')", (ModelFailure, "too hard", None)),
     ],
 )
-def test_function_may_raise_model_errors_and_failures_itself(agent: Write, raised: str, expected: Any) -> None:
+def test_function_may_raise_model_errors_and_failures(agent: Write, raised: str, expected: Any) -> None:
     code = f"from callmark import ModelError, ModelFailure\ndef answer(messages, tools):\n    raise {raised}\n"
     model = FunctionModel(f"{agent(code)}:answer", timeout=20)
 

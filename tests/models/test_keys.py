@@ -1,4 +1,4 @@
-"""Keys are found in the environment and in .env, and are in nothing that is stored or shown."""
+"""Keys are read from the environment and .env, and never stored or shown."""
 
 import base64
 import json
@@ -36,11 +36,11 @@ def test_environment_overrides_the_file_and_stays_unchanged(tmp_path: Path, monk
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"A=1\n\n\nB='open\n", ".env, line 4 cannot be read, NAME=value was expected"),
+        (b"A=1\n\n\nB='open\n", ".env, line 4: expected NAME=value"),
         (b"A=1\nB_KEY=\xff\n", ".env is not UTF-8 text"),
     ],
 )
-def test_broken_env_file_is_refused_without_its_contents(
+def test_broken_env_file_is_rejected_without_quoting_it(
     content: bytes, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / ".env").write_bytes(content)
@@ -51,13 +51,13 @@ def test_broken_env_file_is_refused_without_its_contents(
     assert not caplog.records
 
 
-def test_unreadable_env_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path, encoding: str = "") -> str:
+def test_unreadable_env_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(self: Path, encoding: str = "") -> str:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / ".env").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(Path, "read_text", deny)
     with pytest.raises(BadInput, match=r"^\.env cannot be read: Permission denied$"):
         Keys.here()
 
@@ -98,7 +98,7 @@ def test_key_is_hidden_in_every_encoding(written: str) -> None:
         ("GITHUB_TOKEN", "abcd-1234", True, True),
         ("client_secret", "abcd-1234", True, True),
         ("AWS_CREDENTIAL_FILE", "abcd-1234", True, True),
-        ("DB_PASSWORD", "postgres", True, False),  # an answer may well say so
+        ("DB_PASSWORD", "postgres", True, False),  # a prediction may contain the word
         ("A_KEY", "short", False, False),
         ("A_KEY", "   12   ", False, False),
         ("KEYBOARD", "abcd-1234", False, False),
@@ -106,7 +106,7 @@ def test_key_is_hidden_in_every_encoding(written: str) -> None:
         ("TOKENIZERS_PARALLELISM", "abcd-1234", False, False),
     ],
 )
-def test_variable_name_decides_what_is_secret_and_short_values_stay(name: str, value: str, in_text: bool, in_bodies: bool) -> None:
+def test_variable_name_decides_what_is_secret_and_short_values_are_kept(name: str, value: str, in_text: bool, in_bodies: bool) -> None:
     keys = Keys({name: value})
     sentence = f"it is {value}."
     assert (keys.hide(sentence) == "it is ….") is in_text
@@ -115,13 +115,13 @@ def test_variable_name_decides_what_is_secret_and_short_values_stay(name: str, v
     assert in_bodies or keys.hide_bytes(sentence.encode()) == sentence.encode()
 
 
-def test_sent_secret_is_hidden_even_when_it_is_a_word() -> None:
+def test_sent_secret_is_hidden_even_if_it_is_a_word() -> None:
     keys = Keys({"DB_PASSWORD": "postgres"})
     keys.add("postgres")
     assert keys.hide_bytes(b"postgres") == "…".encode()
 
 
-def test_key_within_another_leaves_no_rest() -> None:
+def test_key_that_contains_another_is_hidden_completely() -> None:
     keys = Keys({"A_KEY": "abcd-1234", "B_KEY": "xx-abcd-1234-yy"})
     assert keys.hide("xx-abcd-1234-yy abcd-1234") == "… …"
 
@@ -144,7 +144,7 @@ def test_hidden_text_never_contains_the_key(secret: str, around: str) -> None:
         assert secret.encode("utf-8", "backslashreplace") not in keys.hide_bytes(data)
 
 
-def test_secrets_of_an_address_are_hidden_from_then_on() -> None:
+def test_secrets_in_an_address_are_hidden_from_then_on() -> None:
     keys = Keys()
     url = read_url("https://me:p%40ss-word-1@host:8443/v1/?token=abcd-1234&api-version=2024-10-21&x=1", keys, where="it", example="e")
     assert url.shown == "https://…@host:8443/v1?token=…&api-version=2024-10-21&x=…"
@@ -153,7 +153,7 @@ def test_secrets_of_an_address_are_hidden_from_then_on() -> None:
     assert url.secret
     sentence = f"{url.user} me:p@ss-word-1 p@ss-word-1 p%40ss-word-1 abcd-1234"
     assert not any(part in keys.hide(sentence) for part in ("ss-word", "abcd", url.user.rstrip("=")))
-    assert keys.hide("on 2024-10-21 me and x=1") == "on 2024-10-21 me and x=1"  # too short, or none
+    assert keys.hide("on 2024-10-21 me and x=1") == "on 2024-10-21 me and x=1"  # too short, or not a secret
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A program as a model, with real processes: how output lines find their requests, and everything that a process may do wrong."""
+"""A program as a model, with real processes: how output lines are matched to requests, and everything a process may do wrong."""
 
 import asyncio
 import json
@@ -22,13 +22,13 @@ Write = Callable[[str], str]
 Use = Callable[[ProcessModel], Awaitable[None]]
 
 MOMENT = 0.4
-SHORT = 0.15  # where a moment is sure to pass
+SHORT = 0.15  # for tests that always wait for the whole timeout
 READ = "import json, os, sys, time\nquestions = (json.loads(line) for line in sys.stdin)\ndef say(**it): print(json.dumps(it))\n"
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Write a program and return its command. The exit timeout is short here."""
+    """Write a program and return its command. Shortens the exit timeout."""
     monkeypatch.setattr(process, "_EXIT_TIMEOUT", MOMENT)
 
     def write(code: str) -> str:
@@ -62,7 +62,7 @@ async def outcome_text(model: ProcessModel, case: str | Case, trial: int = 0) ->
 
 
 def predict_together(command: str, *cases: str, timeout: float = 20) -> list[str]:
-    """Return the outcome of each case, all requested at a time."""
+    """Return the outcome of each case, all requested concurrently."""
     outcomes: list[str] = []
 
     async def what(model: ProcessModel) -> None:
@@ -112,7 +112,7 @@ def test_request_is_one_line_with_the_case_unchanged(program: Write) -> None:
         ("print(); print(' '); say(text='hi')", Prediction("a", 0, (), "hi")),
         ("sys.stdout.write(json.dumps({'text': 'no end'})); sys.exit()", Prediction("a", 0, (), "no end")),
     ],
-    ids=["with its id", "with another's id", "after empty lines", "without the end of its line"],
+    ids=["with its id", "with another id", "after empty lines", "without a newline"],
 )
 def test_output_line_is_read(program: Write, answer: str, prediction: Prediction) -> None:
     async def what(model: ProcessModel) -> None:
@@ -141,12 +141,12 @@ CASES = [str(number) for number in range(20)]
         "by id beside choices",
         "in order",
         "unknown ids",
-        "ids that are no text",
+        "ids that are not strings",
         "repeated ids",
-        "unasked for",
+        "unrequested",
     ],
 )
-def test_every_output_line_finds_its_request(program: Write, tmp_path: Path, code: str) -> None:
+def test_every_output_line_is_matched_to_its_request(program: Write, tmp_path: Path, code: str) -> None:
     begun = tmp_path / "begun"
     command = f"{program(code)} {begun}"
     outcomes: list[str] = []
@@ -164,7 +164,7 @@ def test_every_output_line_finds_its_request(program: Write, tmp_path: Path, cod
 
 def test_late_output_line_is_dropped(program: Write) -> None:
     async def run(named: str) -> list[str]:
-        command = program(  # it answers the first question when it is asked the second
+        command = program(  # responds to the first request when it gets the second
             "import itertools\nlines = next(questions), next(questions)\n"
             f"for line in itertools.chain(lines, questions): say({named}text=line['id'].split('#')[0])\n"
         )
@@ -175,7 +175,7 @@ def test_late_output_line_is_dropped(program: Write) -> None:
         return await asyncio.gather(run("id=line['id'], "), run(""))  # by id, in order
 
     for late, *rest in asyncio.run(both()):
-        assert "did not answer within 0.4 s" in late
+        assert "did not respond within 0.4 seconds" in late
         assert rest == ["a", "b", "c"]
 
 
@@ -188,10 +188,10 @@ def test_invalid_output_line_fails_one_request(program: Write) -> None:
         "    else: say(id=line['id'], text=case)\n"
     )
     first, second, third, fourth = one_by_one(command, "json", "empty", "error", "a")
-    assert first.startswith("agent0.py wrote no answer but 'Loading \\x1b[31mmodelxxx")
-    assert "…': the row is not JSON" in first
+    assert first.startswith("agent0.py wrote 'Loading \\x1b[31mmodelxxx")
+    assert "…', which is not a prediction: not valid JSON" in first
     assert len(first) < 400
-    assert "no answer is recognised in the row: its keys are id" in second
+    assert "text or error, got the keys id" in second
     assert (third, fourth) == ("too busy", "a")
 
 
@@ -210,7 +210,7 @@ def test_endless_line_is_not_held_in_memory(program: Write, monkeypatch: pytest.
     assert len(second) < 400
 
 
-def test_flood_on_standard_error_blocks_nothing(program: Write) -> None:
+def test_flood_on_standard_error_does_not_block(program: Write) -> None:
     command = program("for line in questions:\n    os.write(2, b'x' * (1 << 22))\n    say(text='ok')\n")
     assert one_by_one(command, "a", "b") == ["ok", "ok"]
 
@@ -219,7 +219,7 @@ def test_flood_on_standard_error_blocks_nothing(program: Write) -> None:
 def test_flood_on_standard_output_does_not_pile_up(program: Write) -> None:
     command = program("next(questions)\nwhile True: os.write(1, b'y\\n' * 30000)\n")
     (sentence,) = predict_together(command, "a")
-    assert "wrote no answer but 'y'" in sentence
+    assert "wrote 'y', which is not a prediction: " in sentence
 
 
 @pytest.mark.usefixtures("shorter")
@@ -231,18 +231,21 @@ def test_process_that_never_reads_times_out(program: Write) -> None:
         outcomes.extend(await asyncio.gather(*[outcome_text(model, big) for _ in range(3)]))
 
     use(program("time.sleep(60)"), what, timeout=0.1)
-    expected = "agent0.py did not answer within 0.1 s: does it read standard input line by line, and flush what it writes?"
+    expected = "agent0.py did not respond within 0.1 seconds. Check that it reads standard input line by line and flushes its output"
     assert outcomes == [expected] * 3
 
 
 @pytest.mark.parametrize(
     "ending, sentence",
     [
-        ("sys.exit(7)", "it ended with exit status 7"),
-        ("sys.exit()", "it ended with exit status 0"),
-        ("os.kill(os.getpid(), 9)", "it was ended by signal 9 (Killed)"),
-        ("print('one', file=sys.stderr); sys.exit('two \\x1b[31m\\n\\n')", "it ended with exit status 1, its last words 'two \\x1b[31m'"),
-        ("raise KeyError('x')", "it ended with exit status 1, its last words \"KeyError: 'x'\""),
+        ("sys.exit(7)", "it exited with status 7"),
+        ("sys.exit()", "it exited with status 0"),
+        ("os.kill(os.getpid(), 9)", "it was killed by signal 9 (Killed)"),
+        (
+            "print('one', file=sys.stderr); sys.exit('two \\x1b[31m\\n\\n')",
+            "it exited with status 1, standard error ends with 'two \\x1b[31m'",
+        ),
+        ("raise KeyError('x')", "it exited with status 1, standard error ends with \"KeyError: 'x'\""),
         ("os.close(1); time.sleep(60)", "it closed its output"),
     ],
 )
@@ -251,7 +254,7 @@ def test_process_that_ends_fails_open_requests_and_is_restarted(
 ) -> None:
     if "60" in ending:
         monkeypatch.setattr(process, "_EXIT_TIMEOUT", SHORT)
-    command = program(  # it ends when it has read a number of questions more
+    command = program(  # exits after reading that many more requests
         "for line in questions:\n"
         "    case = line['id'].split('#')[0]\n"
         f"    if case.isdecimal():\n        for _ in range(int(case)): next(questions)\n        {ending}\n"
@@ -265,7 +268,7 @@ def test_process_that_ends_fails_open_requests_and_is_restarted(
         outcomes.extend([await outcome_text(model, case) for case in ("d", "0", "e")])
 
     use(command, what)
-    lost = f"agent0.py did not answer: {sentence}"
+    lost = f"agent0.py did not respond: {sentence}"
     assert outcomes == ["ok", lost, lost, lost, "ok", lost, "ok"]
 
 
@@ -278,18 +281,18 @@ def test_process_that_never_responds_is_fatal(program: Write, tmp_path: Path) ->
         outcomes.extend([await outcome_text(model, "a") for _ in range(8)])
 
     use(command, what)
-    end = "it ended with exit status 1, its last words 'no such model'"
-    assert outcomes[0] == f"agent0.py did not answer: {end}"
-    assert outcomes[-1] == f"fatal: agent0.py was started 3 times and never answered; the last time {end}"
+    end = "it exited with status 1, standard error ends with 'no such model'"
+    assert outcomes[0] == f"agent0.py did not respond: {end}"
+    assert outcomes[-1] == f"fatal: agent0.py was started 3 times and never returned a prediction; the last time, {end}"
     assert starts.read_text() == "..."
 
 
-def test_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path) -> None:
+def test_program_that_cannot_be_started_is_rejected_on_entry(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("no program")
     (tmp_path / "empty").write_text("")
     (tmp_path / "empty").chmod(0o755)
     for command, sentence in (
-        ("no-such-program --key sk-123", "there is no program called 'no-such-program'"),
+        ("no-such-program --key sk-123", "'no-such-program': no such program"),
         (str(tmp_path / "plain"), "cannot be started: Permission denied"),
         (str(tmp_path), "cannot be started: Permission denied"),
         (str(tmp_path / "empty"), "cannot be started: Exec format error"),
@@ -304,27 +307,27 @@ def test_program_that_cannot_be_started_is_refused_on_entering(tmp_path: Path) -
 @pytest.mark.parametrize(
     "command, timeout, sentence",
     [
-        ("", 1.0, "cmd: names no program"),
-        ("  ", 1.0, "cmd: names no program"),
-        ("''", 1.0, "cmd: names no program"),
-        ("python 'agent.py", 1.0, "the command of cmd: cannot be read: no closing quotation"),
-        ("cat", 0.0, "the time-out of cmd: is 0 seconds, more than 0 was expected"),
-        ("cat", float("nan"), "the time-out of cmd: is nan seconds, more than 0 was expected"),
+        ("", 1.0, "cmd: the command is empty"),
+        ("  ", 1.0, "cmd: the command is empty"),
+        ("''", 1.0, "cmd: the command is empty"),
+        ("python 'agent.py", 1.0, "cmd: invalid command: no closing quotation"),
+        ("cat", 0.0, "cmd: timeout: expected more than 0 seconds, got 0"),
+        ("cat", float("nan"), "cmd: timeout: expected more than 0 seconds, got nan"),
     ],
 )
-def test_invalid_command_is_refused_at_once(command: str, timeout: float, sentence: str) -> None:
+def test_invalid_command_is_rejected_at_once(command: str, timeout: float, sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         ProcessModel(command, timeout=timeout)
 
 
-def test_label_names_the_program_and_none_of_its_arguments(program: Write) -> None:
+def test_label_contains_the_program_and_no_arguments(program: Write) -> None:
     assert ProcessModel("/usr/bin/cat --key sk-123", timeout=1).label == "cmd-cat"
     model = ProcessModel(program("") + " --key sk-123", timeout=1)
     assert (model.label, model.fingerprint(Case("a"), 0)) == ("cmd-agent0.py", None)
 
 
 def alive(pid: int) -> bool:
-    """Return whether the process still runs after a while: a killed one goes soon, not at once."""
+    """Return whether the process still runs after a while: a killed process is not gone at once."""
     for _ in range(500):
         if not exists(pid):
             return False
@@ -346,7 +349,7 @@ def exists(pid: int) -> bool:
 @pytest.mark.parametrize(
     "ending, least",
     [("", 0.0), ("\nimport signal\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(60)", SHORT)],
-    ids=["that ends with its input", "that will not"],
+    ids=["exits with its input", "does not exit"],
 )
 @pytest.mark.usefixtures("shorter")
 def test_exiting_ends_the_process_and_its_children(program: Write, ending: str, least: float) -> None:
@@ -371,7 +374,7 @@ def test_exiting_ends_the_process_and_its_children(program: Write, ending: str, 
 
 
 @pytest.mark.usefixtures("shorter")
-def test_children_that_hold_the_output_open_end_with_the_process(program: Write) -> None:
+def test_children_that_keep_the_output_open_end_with_the_process(program: Write) -> None:
     command = program(
         "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nnext(questions)\n"
         "say(text=str(child.pid))\nfor _ in range(3): next(questions)\nos._exit(3)\n"
@@ -380,9 +383,9 @@ def test_children_that_hold_the_output_open_end_with_the_process(program: Write)
     async def what(model: ProcessModel) -> None:
         child = int(await outcome_text(model, "a"))
         lost = await asyncio.gather(*[outcome_text(model, case) for case in ("b", "c", "d")])
-        assert lost == ["agent0.py did not answer: it ended with exit status 3"] * 3
+        assert lost == ["agent0.py did not respond: it exited with status 3"] * 3
         assert not alive(child)
-        assert int(await outcome_text(model, "e")) != child  # started anew
+        assert int(await outcome_text(model, "e")) != child  # restarted
 
     use(command, what)
 
@@ -394,7 +397,7 @@ def test_process_model_causes_no_warnings_at_exit(program: Write) -> None:
     code = (
         "import asyncio\nfrom callmark.models import process\nfrom callmark.models.model import ModelError\n"
         f"from callmark.models.process import ProcessModel\nfrom callmark.types import Case\nprocess._EXIT_TIMEOUT = {SHORT}\n"
-        'from callmark.models.agent_output import read_output\nread_output(b\'{"text": "ok"}\')\n'  # what it imports would block the loop
+        'from callmark.models.agent_output import read_output\nread_output(b\'{"text": "ok"}\')\n'  # its imports would block the loop
         "async def run(command):\n"
         "    async with ProcessModel(command, timeout=.2) as model:\n"
         "        for error in await asyncio.gather(*[model.predict(Case('a')) for _ in range(5)], return_exceptions=True):\n"
@@ -412,7 +415,7 @@ def test_process_model_causes_no_warnings_at_exit(program: Write) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_many_requests_are_open_at_a_time(program: Write) -> None:
+def test_many_requests_are_open_concurrently(program: Write) -> None:
     command = program(
         "import threading\n"
         "def answer(line):\n    time.sleep(.2)\n"

@@ -1,4 +1,4 @@
-"""Providers of installed packages work like built-in ones."""
+"""Providers from installed packages work like built-in providers."""
 
 import subprocess
 import sys
@@ -44,7 +44,7 @@ PROVIDER = EchoProvider(name="echo", example="echo:loud", capabilities=EchoModel
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an installed package whose providers are `echo` and three broken ones."""
+    """Install a package with the provider `echo` and three broken ones; return its folder."""
     folder = tmp_path / "site"
     info = folder / "theirs-1.0.dist-info"
     info.mkdir(parents=True)
@@ -65,36 +65,43 @@ def test_installed_provider_opens_a_model_with_its_params(package: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("spec", "settings", "sentence", "hint"),
     [
-        (ModelSettings(params={"volum": 3}), "echo:loud takes no parameter 'volum': its only one is volume. Did you mean volume?"),
-        (ModelSettings(temperature=0.0), "echo:loud is sent no request, so temperature means nothing to it"),
+        (
+            "echo:loud",
+            ModelSettings(params={"volum": 3}),
+            "echo:loud: unknown parameter 'volum'. Did you mean volume?",
+            "Supported: volume.",
+        ),
+        ("replay:a.jsonl", ModelSettings(params={"volume": 3}), "replay:a.jsonl does not support parameters, got 'volume'", ""),
+        ("echo:loud", ModelSettings(temperature=0.0), "echo:loud does not support temperature: it is not a chat API", ""),
     ],
 )
-def test_setting_that_a_provider_does_not_take_is_refused(package: Path, settings: ModelSettings, sentence: str) -> None:
-    spec = read_spec("echo:loud", Keys())
+def test_unsupported_setting_is_rejected(package: Path, spec: str, settings: ModelSettings, sentence: str, hint: str) -> None:
+    found = read_spec(spec, Keys())
     with pytest.raises(BadInput) as caught:
-        spec.provider.check_settings(spec, settings)
-    assert str(caught.value) == sentence
+        found.provider.check_settings(found, settings)
+    assert (str(caught.value), caught.value.hint) == (sentence, hint)
 
 
-def test_installed_providers_are_listed_after_the_built_in_ones_with_what_is_wrong(package: Path) -> None:
+def test_installed_providers_are_listed_after_built_in_ones_with_their_problems(package: Path) -> None:
     rows = {row.name: row for row in list_providers(Keys())}
     assert list(rows)[:2] == ["openai", "azure"]
     assert (rows["echo"].example, rows["echo"].ready) == ("echo:loud", True)
-    assert rows["misnamed"].missing.startswith("the entry point 'misnamed' of callmark.models is the provider 'echo'")
-    assert rows["number"].missing.startswith("the entry point 'number' of callmark.models is NoneType")
+    expected = "entry point {0!r} of callmark.models: expected a callmark.Provider named {0!r}, got {1}"
+    assert rows["misnamed"].missing == expected.format("misnamed", "the provider 'echo'")
+    assert rows["number"].missing == expected.format("number", "NoneType")
     assert "cannot be imported: ModuleNotFoundError" in rows["missing"].missing
 
 
 @pytest.mark.parametrize("name", ["misnamed", "number", "missing"])
-def test_broken_provider_is_refused(package: Path, name: str) -> None:
+def test_broken_provider_is_rejected(package: Path, name: str) -> None:
     with pytest.raises(BadInput):
         find_provider(name)
 
 
 def test_unknown_provider_suggests_an_installed_one(package: Path) -> None:
-    with pytest.raises(BadInput, match="^there is no provider called ecco. Did you mean echo\\?$") as caught:
+    with pytest.raises(BadInput, match="^unknown provider 'ecco'. Did you mean echo\\?$") as caught:
         read_spec("ecco:loud", Keys())
     assert "echo:loud" in caught.value.hint
 
@@ -115,7 +122,7 @@ def test_installed_provider_runs_through_the_command_line(package: Path, tmp_pat
     done = run()
     assert (done.returncode, done.stderr) == (0, "")
     assert '"errors":0' in done.stdout.replace(" ", "")
-    refused = run("--trials", "2")
-    assert refused.returncode == 2
-    assert "echo-loud-1" in refused.stderr
-    assert "--trials" in refused.stderr
+    rejected = run("--trials", "2")
+    assert rejected.returncode == 2
+    assert "echo-loud-1" in rejected.stderr
+    assert "--trials" in rejected.stderr

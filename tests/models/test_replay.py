@@ -1,4 +1,4 @@
-"""Recorded predictions: by case and trial or in order, and the error where there is none."""
+"""Recorded predictions: by case and trial or in order, and an error if there is none."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,7 @@ def predict(path: Path, case: str) -> Prediction:
     return asyncio.run(run())
 
 
-NONE = "no answer is recorded for case "
+NONE = "no recorded prediction for case "
 
 
 @pytest.mark.parametrize(
@@ -116,20 +116,24 @@ def test_calls_in_raw_text_are_parsed_by_the_given_format(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "rows, sentence",
     [
-        ([row("f", id="a"), row("g")], "p.jsonl, line 2: the row does not say which case it is for, those before it do"),
-        ([row("f"), row("g", id="a")], "p.jsonl, line 2: the row says which case it is for, those before it do not"),
-        ([row("f", id="a"), "{"], "p.jsonl, line 2: the row is not JSON"),
+        ([row("f", id="a"), row("g")], "p.jsonl, line 2: the row has no case id, but earlier rows do"),
+        ([row("f"), row("g", id="a")], "p.jsonl, line 2: the row has a case id, but earlier rows do not"),
+        ([row("f", id="a"), "{"], "p.jsonl, line 2: not valid JSON"),
         ([], "p.jsonl is empty"),
     ],
 )
-def test_unusable_file_is_refused_on_entering(tmp_path: Path, rows: list[Any], sentence: str) -> None:
+def test_invalid_file_is_rejected_on_entry(tmp_path: Path, rows: list[Any], sentence: str) -> None:
     with pytest.raises(BadInput) as error:
         first_tools(write_rows(tmp_path / "p.jsonl", *rows))
     assert sentence in str(error.value)
 
 
-def test_missing_file_is_refused_at_once(tmp_path: Path) -> None:
-    for path, sentence in ((str(tmp_path / "no.jsonl"), "there is no file"), (str(tmp_path), "is a directory"), ("", "names no file")):
+def test_missing_file_is_rejected_at_once(tmp_path: Path) -> None:
+    for path, sentence in (
+        (str(tmp_path / "no.jsonl"), "no such file"),
+        (str(tmp_path), "expected a file, got a directory"),
+        ("", "replay: the file is missing"),
+    ):
         with pytest.raises(BadInput, match=sentence):
             ReplayModel(path)
 
@@ -145,9 +149,9 @@ def test_model_can_be_entered_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path, label", [("answers/gpt.jsonl", "replay-gpt"), ("runs/base/predictions.jsonl", "replay-base"), ("-", "replay-standard-input")]
+    "path, label", [("predictions/gpt.jsonl", "replay-gpt"), ("runs/base/predictions.jsonl", "replay-base"), ("-", "replay-standard-input")]
 )
-def test_label_distinguishes_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, label: str) -> None:
+def test_label_contains_the_name_of_the_file_or_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, label: str) -> None:
     monkeypatch.chdir(tmp_path)
     if path != "-":
         Path(path).parent.mkdir(parents=True)

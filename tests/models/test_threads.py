@@ -1,4 +1,4 @@
-"""Threads for code that is not ours: reused, never waited for, and gone in the end."""
+"""Threads for user code: reused, never waited for, and stopped in the end."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ async def leave_later() -> NoReturn:
     raise SystemExit(3)
 
 
-def test_threads_are_reused_and_end() -> None:
+def test_threads_are_reused_and_stopped() -> None:
     async def run() -> set[threading.Thread]:
         calling = DaemonThreads()
         seen = {(await calling.call(threading.current_thread))[0] for _ in range(50)}
@@ -36,7 +36,7 @@ def test_threads_are_reused_and_end() -> None:
 
 
 def test_as_many_threads_as_concurrent_calls() -> None:
-    together = threading.Barrier(5)  # passed by five at a time only
+    together = threading.Barrier(5)  # opens only if five calls run at the same time
 
     async def run() -> list[Outcome]:
         calling = DaemonThreads()
@@ -49,7 +49,7 @@ def test_as_many_threads_as_concurrent_calls() -> None:
 
 
 class Hanging:
-    """A function that does not return until it is released, and the thread that it hangs in."""
+    """A function that hangs until it is released, and its thread."""
 
     def __init__(self) -> None:
         self.awake = threading.Event()
@@ -71,7 +71,7 @@ def test_canceled_call_counts_as_hanging_until_it_returns() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(calling.call(hanging), 0.05)
         assert calling.hanging == 1
-        assert await calling.call(lambda: "ok") == ("ok", None)  # others are called meanwhile
+        assert await calling.call(lambda: "ok") == ("ok", None)  # other calls still work
         hanging.awake.set()
         for _ in range(500):
             if not calling.hanging:

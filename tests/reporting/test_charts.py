@@ -1,4 +1,4 @@
-"""Charts in files: they show what was counted, and no name becomes part of a chart's specification."""
+"""Chart files: they show the counts, and no name becomes part of a chart's specification."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -73,7 +73,22 @@ def test_many_lengths_become_ranges_and_many_tools_are_cut() -> None:
     assert labels[:2] == ["0–3", "4–7"]
     assert sum(one["count"] for one in values(drawn["calls"])) == 100
     assert len(values(drawn["tools"])) == 30
-    assert "the first 30 of 99 names" in json.dumps(drawn["tools"].to_dict()["title"])
+    assert drawn["tools"].to_dict()["title"] == {"text": "Calls by tool", "subtitle": "top 30 of 99"}
+
+
+def test_titles_name_what_is_counted() -> None:
+    drawn = charts([("one", callmark.stats([conversation("a", "b"), conversation("a")]))])
+    titles = {name: chart.to_dict()["title"] for name, chart in drawn.items()}
+    assert titles == {
+        "turns": "Turns per conversation",
+        "calls": "Tool calls per conversation",
+        "turns-calls": "Turns and tool calls per conversation",
+        "tools": "Calls by tool",
+        "transitions": {"text": "Transitions between tool calls", "subtitle": "row: call · column: next call"},
+        "roles": "Messages by role",
+        "combinations": "Tool combinations",
+        "lengths": "Message length by role",
+    }
 
 
 def test_data_without_calls_has_no_charts_of_calls() -> None:
@@ -100,16 +115,16 @@ def test_chart_names_are_file_names_unless_they_repeat() -> None:
 
 def test_missing_altair_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(BadInput, match="charts need Altair and vl-convert") as refused:
+    with pytest.raises(BadInput, match="charts require Altair and vl-convert") as caught:
         charts([("one", callmark.stats([conversation("a")]))])
-    assert refused.value.hint == "pip install 'callmark[charts]' brings both."
+    assert caught.value.hint == "Install both with: pip install 'callmark[charts]'"
 
 
-def test_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="file cannot be written: file is a file, a folder was expected"):
+    with pytest.raises(BadInput, match="file cannot be written: file is a file, not a folder"):
         write_charts([("one", callmark.stats([conversation("a")]))], str(tmp_path / "file"))
-    with pytest.raises(BadInput, match="the name of the folder for charts is empty"):
+    with pytest.raises(BadInput, match="the chart folder is empty; expected a folder name"):
         write_charts([("one", callmark.stats([conversation("a")]))], "")
 
 
@@ -121,10 +136,10 @@ def test_interrupted_chart_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     monkeypatch.setattr(altair.TopLevelMixin, "save", interrupted)
-    (tmp_path / "turns.svg").write_text("of before")
+    (tmp_path / "turns.svg").write_text("old")
     with pytest.raises(KeyboardInterrupt):
         write_charts([("one", callmark.stats([conversation("a")]))], str(tmp_path))
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("turns.svg", "of before")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("turns.svg", "old")]
 
 
 def test_stats_writes_charts_and_says_where(cli: Cli, tmp_path: Path) -> None:
@@ -135,7 +150,7 @@ def test_stats_writes_charts_and_says_where(cli: Cli, tmp_path: Path) -> None:
     )
     done = cli("stats", train, valid, "--charts", tmp_path / "charts")
     assert done.status == 0
-    assert done.out.endswith(f"charts in {tmp_path}/charts: {', '.join(ALL)} (each as svg, png, vl.json)\n")
+    assert done.out.endswith(f"Wrote charts to {tmp_path}/charts: {', '.join(ALL)} (each as svg, png, vl.json)\n")
     assert {one["file"] for one in json.loads((tmp_path / "charts" / "tools.vl.json").read_text())["data"]["values"]} == {"train", "valid"}
 
 
@@ -143,10 +158,23 @@ def test_stats_says_what_to_install_before_reading(cli: Cli, monkeypatch: pytest
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     done = cli("stats", "nowhere.jsonl", "--charts", "charts")
     assert (done.status, done.out) == (2, "")
-    assert done.err == "callmark: charts need Altair and vl-convert.\npip install 'callmark[charts]' brings both.\n"
+    assert done.err == "callmark: charts require Altair and vl-convert.\nInstall both with: pip install 'callmark[charts]'\n"
 
 
 def test_tool_sets_with_a_common_prefix_stay_separate() -> None:
     common = [f"a_long_name_of_a_tool_{number}" for number in range(6)]
     drawn = charts([("one", callmark.stats([conversation(*common, last) for last in ("x", "y", "z")]))])
     assert len({one["label"] for one in values(drawn["combinations"])}) == 3
+
+
+def test_long_names_are_shortened_in_the_middle_until_they_differ() -> None:
+    tools = [f"TicketManagementPlugin-create_a_support_ticket_for_the_department_of_{name}" for name in ("operations", "recruiting")]
+    middle = [f"{'a' * 40}{letter}{'b' * 40}" for letter in "xy"]
+    files = [f"runs-of-an-experiment-with-a-long-name-checkpoint-{step}" for step in (400, 800)]
+    drawn = charts([(file, callmark.stats([conversation(*tools, *middle)])) for file in files])
+    labels = {one["label"] for one in values(drawn["tools"])}
+    assert len(labels) == 4
+    assert sum("…" in label for label in labels) == 2
+    assert labels >= set(middle)  # they differ in the middle only
+    assert {one["file"] for one in values(drawn["tools"])} == {f"runs-of-an-experimen…name-checkpoint-{step}" for step in (400, 800)}
+    assert len({one["after"] for one in values(drawn["transitions"])}) == 3

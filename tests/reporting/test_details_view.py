@@ -21,7 +21,7 @@ def show(grades: list[GradeRecord], headline: str = "call.score") -> str:
 
 
 def grade(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
-    """Return the grades of these attempts, each a pair of expected and actual calls, in so many trials."""
+    """Return the grades of these attempts, each a pair of expected and actual calls, in that many trials."""
     grader = Grader(GradingSettings())
     found = []
     for index, (expected, actual) in enumerate(attempts):
@@ -46,46 +46,46 @@ def test_every_table_has_its_numbers() -> None:
         )
     )
     for line in (
-        "how call.score is spread n",
+        "Distribution of call.score n",
         "p5 0 p25 0 p50 0 p75 .667 p95 1",
-        "by tool n call.score",
+        "By tool n call.score",
         "g 3 .222 ████▌",
-        "by position in the conversation (message) n call.score",
-        "which tool was called instead n",
-        "(no call) → h 1",
-        "no call was due in 1 case, it called something in 1",
-        "a call was due in 5 cases, it called nothing in 1",
-        "too many calls in 2 cases (2 calls)",
-        "too few calls in 1 case (1 call)",
-        "functions expected actual precision recall all arguments right",
+        "By position (message index) n call.score",
+        "Expected tool called instead n",
+        "(no call) h 1",
+        "No call expected in 1 case, called anyway in 1",
+        "A call expected in 5 cases, called nothing in 1",
+        "More calls than expected in 2 cases (2 extra)",
+        "Fewer calls than expected in 1 case (1 missing)",
+        "Functions expected actual precision recall correct arguments",
         "g 3 2 .500 .333 1 of 1",
         "h 0 1 0 - 0 of 0",
-        "arguments that were wrong missing extra unknown wrong type wrong value for example",
-        'f.id · · · · 1 "b", expected "a" (c1)',
-        "what this says",
-        "process.args_precision, process.args_recall: significant issues with arguments: they are wrong or missing",
+        "Wrong arguments wrong value example",
+        'f.id 1 expected "a", got "b" (c1)',
+        "What this means",
+        "process.args_precision, process.args_recall significant issues: arguments are wrong or missing",
     ):
         assert f"{line}\n" in f"{text}\n", f"{line!r} is not in\n{text}"
-    for absent in ("by kind of scenario", "by length of the prompt", "over trials", "more (--json"):
+    for absent in ("By scenario type", "By prompt length", "Trials", "more (--json"):
         assert absent not in text
 
 
 def test_empty_tables_are_left_out() -> None:
     text = show(grade(([tool_call("f")], [tool_call("f"), tool_call("g")]), ([tool_call("g")], [tool_call("g")])))
-    assert "too many calls in 1 case (1 call)" in text
-    for absent in ("too few", "was due", "which tool was called instead", "arguments that were wrong"):
+    assert "More calls than expected in 1 case (1 extra)" in text
+    for absent in ("Fewer calls", "call expected in", "called instead", "Wrong arguments"):
         assert absent not in text
 
 
 def test_trials_show_pass_rates_and_consistency() -> None:
     text = show(grade(([tool_call("f")], [tool_call("f")]), ([tool_call("f")], [tool_call("g")]), trials=2))
-    assert "over trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in text
-    assert "the same outcome every time in 2 of 2 cases" in text
+    assert "Trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in text
+    assert "Same outcome in every trial for 2 of 2 cases" in text
 
 
 def test_long_tables_show_the_first_rows_and_count_the_rest() -> None:
     text = show(grade(*(([tool_call(f"f{index:02}", **{f"a{index}": 1})], [tool_call(f"f{index:02}")]) for index in range(25))))
-    assert text.count("… and 5 more (--json has them all)") == 3  # by tool, functions, arguments
+    assert text.count("… and 5 more (--json has all)") == 3  # by tool, functions, arguments
     assert "f19" in text
     assert "f20" not in text
 
@@ -103,5 +103,5 @@ def test_reasons_of_evaluators_are_shown_by_metric() -> None:
         GradeRecord(f"c{number}", metrics={"mine.score": 0.5}, reasons={"mine.score": f"half\x1b of {number}"}) for number in range(7)
     ]
     text = show(explained, headline="mine.score")
-    assert "reasons for mine.score\nc0 (.500): half\\x1b of 0\n" in text
+    assert "Reasons for mine.score\nc0 (.500): half\\x1b of 0\n" in text
     assert "… and 2 more (in grades.jsonl)" in text

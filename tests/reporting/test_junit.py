@@ -1,4 +1,4 @@
-"""The verdicts of a gate as JUnit XML and as Markdown."""
+"""The checks of a gate as JUnit XML and as Markdown."""
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -11,10 +11,10 @@ from callmark.analysis.gate import GateCheck
 from callmark.reporting.junit import junit, markdown
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
-VERDICTS = [
+CHECKS = [
     GateCheck("min", "call.score", False, ".784 < .8"),
-    GateCheck("max_drop", "call.score", True, ".784, was .742"),
-    GateCheck("max_errors", "errors", True, "0, at most 0"),
+    GateCheck("max_drop", "call.score", True, ".784, baseline .742"),
+    GateCheck("max_errors", "errors", True, "0 ≤ 0"),
 ]
 HOSTILE = [
     '"><testcase name="x"/>',
@@ -38,7 +38,7 @@ def cases(text: str) -> list[TestCase]:
 
 
 def test_report_is_valid_and_has_every_threshold() -> None:
-    text = junit("tuned", VERDICTS)
+    text = junit("tuned", CHECKS)
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
     for element in (root, root[0]):
@@ -53,12 +53,10 @@ def test_report_is_valid_and_has_every_threshold() -> None:
     (failure,) = first.result
     assert isinstance(failure, Failure)
     assert (failure.message, failure.text, failure.type) == (".784 < .8", ".784 < .8", "gate")
-    assert others[0].system_out == ".784, was .742"
+    assert others[0].system_out == ".784, baseline .742"
 
 
-@pytest.mark.parametrize(
-    "text", [junit("x", VERDICTS).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", VERDICTS[:1] * 2)]
-)
+@pytest.mark.parametrize("text", [junit("x", CHECKS).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", CHECKS[:1] * 2)])
 def test_schema_refuses_an_invalid_report(text: str) -> None:
     assert not SCHEMA.is_valid(text)
 
@@ -82,11 +80,11 @@ def test_what_xml_cannot_hold_is_written_out() -> None:
 
 
 def test_markdown_is_a_heading_and_a_table() -> None:
-    assert markdown("tuned", VERDICTS) == (
-        "### ❌ callmark gate: tuned\n\n2 of 3 conditions met.\n\n| | condition | |\n|---|---|---|\n"
-        "| ✗ | call.score | .784 \\< .8 |\n| ✓ | call.score | .784, was .742 |\n| ✓ | errors | 0, at most 0 |\n"
+    assert markdown("tuned", CHECKS) == (
+        "### ❌ callmark gate: tuned\n\n2 of 3 thresholds met.\n\n| | threshold | result |\n|---|---|---|\n"
+        "| ✗ | call.score | .784 \\< .8 |\n| ✓ | call.score | .784, baseline .742 |\n| ✓ | errors | 0 ≤ 0 |\n"
     )
-    assert markdown("tuned", VERDICTS[1:]).startswith("### ✅ callmark gate: tuned\n\n2 of 2 conditions met.\n")
+    assert markdown("tuned", CHECKS[1:]).startswith("### ✅ callmark gate: tuned\n\n2 of 2 thresholds met.\n")
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)

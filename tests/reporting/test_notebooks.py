@@ -1,4 +1,4 @@
-"""The two notebooks of a run: executed without an error, with the run's numbers, and safe from hostile data."""
+"""The two notebooks of a run: executed without errors, with the numbers of the run, and safe with hostile data."""
 
 import base64
 import re
@@ -21,7 +21,7 @@ from callmark.runs.store import RunFolder
 from callmark.types import Call, Case, Fault, Message, Note, Prediction, Source, Tool, Usage
 from tests.graded_runs import make_run
 
-Book = dict[str, Any]  # the outputs of each code cell by its id; under "text" all text cells
+Book = dict[str, Any]  # the outputs of each code cell by cell id; "text" has the text of all Markdown cells
 
 TOOLS = tuple(
     Tool(name, "", {"type": "object", "properties": {key: {"type": "string"} for key in ("city", "day")}, "required": ["city"]})
@@ -41,7 +41,7 @@ ANSWERS: dict[str, tuple[Call, ...]] = {
 
 
 def grade_cases(cases: Sequence[Case], evaluators: tuple[str, ...]) -> tuple[list[GradeRecord], Grader]:
-    """Grade two trials of each case, the second of them correct; and add a case that is an error."""
+    """Grade two trials of each case, the second of them correct, and add a case that is an error."""
     grader = Grader(GradingSettings(evaluators=evaluators))
     tried = [
         [Prediction(case.id, trial, calls=calls, usage=Usage(0.5, 100, 10)) for trial, calls in enumerate((ANSWERS[case.id], RIGHT))]
@@ -78,7 +78,7 @@ def mark_as_scenarios(folder: Path) -> Path:
 
 
 def read(path: str | Path) -> Book:
-    """Read a notebook, and check that it is valid and every code cell ran without an error or a warning."""
+    """Read a notebook, and check that it is valid and that every code cell ran without errors and warnings."""
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
     found: Book = {"text": "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")}
@@ -133,8 +133,8 @@ CHARTS = (
     "faults-chart calls-chart instead-chart arguments-chart where-chart",
 )
 TABLES = (
-    "run-table metrics-table readings functions-table trials-table consistency-table usage-table",
-    "run-table faults-table calls-table missed-table extra-table instead-table calling-table arguments-table argument-examples-table "
+    "run-table metrics-table interpretations-table functions-table trials-table consistency-table usage-table",
+    "run-table faults-table calls-table missing-table extra-table instead-table calling-table arguments-table argument-examples-table "
     "worst-table worst-faults-table errors-table",
 )
 OWN_CHARTS = {"decision_books": ("tools-chart positions-chart", ""), "scenario_books": ("scenario-types-chart", "")}
@@ -169,22 +169,22 @@ def test_numbers_are_those_of_the_run(request: pytest.FixtureRequest, home: Path
     assert ["scored", "14 of 15"] in cells(evaluation["run-table"]["text/html"])
 
 
-def test_missed_and_extra_calls_are_listed_by_function_and_case(scenario_books: tuple[Book, Book]) -> None:
+def test_missing_and_extra_calls_are_listed_by_function_and_case(scenario_books: tuple[Book, Book]) -> None:
     _, errors = scenario_books
     assert {row[0]: row[1:] for row in cells(errors["calls-table"]["text/html"])[1:]} == {
-        "get_weather": ["2", "1"],  # missed in wrong-tool and no-call, made again in again
+        "get_weather": ["2", "1"],  # missing in wrong-tool and no-call, repeated in again
         "get_forecast": ["0", "1"],
         "get_alerts": ["0", "1"],
     }
-    assert first_column(errors["missed-table"]["text/html"]) == ["wrong-tool", "no-call"]
+    assert first_column(errors["missing-table"]["text/html"]) == ["wrong-tool", "no-call"]
     assert first_column(errors["extra-table"]["text/html"]) == ["extra-call", "again"]
 
 
 def test_wrong_arguments_show_both_values(decision_books: tuple[Book, Book]) -> None:
     rows = cells(decision_books[1]["argument-examples-table"]["text/html"])
     assert rows[1:] == [
-        ["get_weather.city", "wrong_value", "wrong-value", '"Oslo"', '"Bergen"'],
-        ["get_weather.day", "missing_argument", "missing-argument", '"today"', ""],
+        ["get_weather.city", "wrong value", "wrong-value", '"Oslo"', '"Bergen"'],
+        ["get_weather.day", "missing argument", "missing-argument", '"today"', ""],
     ]
 
 
@@ -192,14 +192,37 @@ def test_worst_cases_come_first_and_correct_ones_are_left_out(decision_books: tu
     worst = cells(decision_books[1]["worst-table"]["text/html"])[1:]
     assert [row[0] for row in worst[:2]] == ["no-call", "wrong-tool"]
     assert {row[0] for row in worst} == ANSWERS.keys() - {"right"}
-    assert "nothing was called" in decision_books[1]["worst-faults-table"]["text/html"]
+    faults = {row[0]: row[1:] for row in cells(decision_books[1]["worst-faults-table"]["text/html"])[1:]}
+    assert faults["no-call"] == ["no call", 'expected get_weather(city="Oslo", day="today"), got no call', "1"]
 
 
 def test_text_fits_the_kind_of_cases(decision_books: tuple[Book, Book], scenario_books: tuple[Book, Book]) -> None:
     for evaluation, _ in (decision_books, scenario_books):
-        assert "high precision, low recall | the calls that it makes are correct, but it misses some" in evaluation["text"]
-    assert "low in all**: fundamental issues with how business processes are carried out" in scenario_books[0]["text"]
+        assert "high precision, low recall | the model's calls are correct, but some required calls are missing" in evaluation["text"]
+    assert "**Low for all types**: fundamental issues in following business processes" in scenario_books[0]["text"]
     assert "business processes" not in decision_books[0]["text"]
+
+
+def test_headings_are_in_sentence_case(decision_books: tuple[Book, Book], scenario_books: tuple[Book, Book]) -> None:
+    for book in (*decision_books, *scenario_books):
+        headings = [line.lstrip("# ") for line in book["text"].splitlines() if line.startswith("#")]
+        assert len(headings) > 5
+        assert all(heading[0].isupper() and heading[1:] == heading[1:].lower() for heading in headings), headings
+
+
+def test_long_names_are_shortened_until_they_differ(tmp_path: Path) -> None:
+    names = [f"TicketManagementPlugin-create_a_support_ticket_for_the_department_of_{name}" for name in ("operations", "recruiting")]
+    grades = [
+        GradeRecord(
+            name, metrics={"call.score": 0.0}, expected=(name,), faults=(Fault("no_call", 0, None, expected=name, evaluators=("call",)),)
+        )
+        for name in names
+    ]
+    evaluation, errors = write_and_read(make_run(tmp_path / "run", grades, metrics=("call.score",)), tmp_path / "notebooks")
+    for table in (evaluation["tools-table"], evaluation["functions-table"], errors["calls-table"]):
+        shown = first_column(table["text/html"])
+        assert len(set(shown)) == 2, shown
+        assert all("…" in name and len(name) <= 60 for name in shown), shown
 
 
 def test_notebooks_load_nothing_from_the_network(home: Path, decision_books: tuple[Book, Book], scenario_books: tuple[Book, Book]) -> None:
@@ -231,7 +254,7 @@ SHADOWS = ("pandas", "callmark", "altair", "ipykernel_launcher", "sitecustomize"
 
 
 def hostile_run(folder: Path) -> Path:
-    """Write a run in which every text is hostile: names, values, sentences; and metric names that are syntax in charts."""
+    """Write a run in which every text is hostile: names, values, sentences, and metric names that are chart syntax."""
     metrics = ("process.reliability", "process.<script>alert(1)</script>", "a.b[0]:Q'", "process." + "x" * 100_000)
     grades = []
     for number, text in enumerate(HOSTILE):
@@ -270,7 +293,7 @@ def hostile_run(folder: Path) -> Path:
 def test_hostile_data_is_shown_as_text_and_never_runs(tmp_path: Path, made: Any) -> None:
     run = made(hostile_run(tmp_path / "<img src=x>'"))
     ran = tmp_path / "ran"
-    for name in SHADOWS:  # beside the notebooks, as they may go into a folder that somebody sent
+    for name in SHADOWS:  # next to the notebooks, because their folder may come from somebody else
         (run / f"{name}.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
     for path, book in zip((run / name for name in NOTEBOOKS), write_and_read(run, run), strict=True):
         assert path.stat().st_size < 3_000_000
@@ -294,7 +317,7 @@ def test_hostile_data_is_shown_as_text_and_never_runs(tmp_path: Path, made: Any)
         ("import time\ntime.sleep(60)", 1, "a.ipynb, cell broken: A cell timed out"),
         ("import os\nos._exit(3)", 60, "a.ipynb, cell broken: Kernel died"),
     ],
-    ids=["error", "too long", "died"],
+    ids=["error", "timeout", "dead kernel"],
 )
 def test_failing_cell_is_named(tmp_path: Path, code: str, cell_timeout: int, message: str) -> None:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1"), nbformat.v4.new_code_cell(code, id="broken")])

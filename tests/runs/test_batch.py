@@ -53,7 +53,7 @@ def expired(line: bytes) -> dict[str, Any]:
         ("Azure:gpt", "/chat/completions"),
     ],
 )
-def test_every_case_is_a_line_that_asks_for_it(tmp_path: Path, spec: str, url: str) -> None:
+def test_each_case_becomes_one_request(tmp_path: Path, spec: str, url: str) -> None:
     cases = cases_in(tmp_path)
     path = read_spec(spec, Keys()).provider.capabilities.batch_path
     lines = [json.loads(line) for line in batch_lines(cases, "gpt", ModelSettings(temperature=0.0), path=path)]
@@ -71,7 +71,7 @@ def test_a_case_from_a_file_with_line_breaks_is_still_one_line(tmp_path: Path) -
     assert json.loads(line)["body"]["messages"] == [user("two\nlines")]
 
 
-def test_lines_are_made_as_they_are_asked_for(tmp_path: Path) -> None:
+def test_lines_are_generated_on_demand(tmp_path: Path) -> None:
     [first, *_] = cases_in(tmp_path)
 
     def endless() -> Iterator[Case]:
@@ -81,13 +81,13 @@ def test_lines_are_made_as_they_are_asked_for(tmp_path: Path) -> None:
     assert json.loads(next(batch_lines(endless(), "gpt", ModelSettings())))["custom_id"] == first.id
 
 
-def test_two_cases_of_one_id_are_refused() -> None:
+def test_duplicate_case_ids_are_refused() -> None:
     case = Case("same", (Message("user", "hi"),))
-    with pytest.raises(BadInput, match="two cases have the id same"):
+    with pytest.raises(BadInput, match="duplicate case id 'same'"):
         list(batch_lines([case, case], "gpt", ModelSettings()))
 
 
-def test_what_comes_back_is_read_and_graded(tmp_path: Path) -> None:
+def test_batch_results_are_read_and_graded(tmp_path: Path) -> None:
     cases = cases_in(tmp_path)
     lines = list(batch_lines(cases, "gpt", ModelSettings(model="openai:gpt")))
     output = write_rows(tmp_path / "output.jsonl", response_line(lines[1], "Rom"), response_line(lines[0], "Paris"))  # in any order

@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_used_disables_the_cache(tmp_path: Path, spoil: st
     else:
         file.mkdir()
     cache = Cache(str(file))
-    assert cache.problem.startswith("answers are not remembered")
+    assert cache.problem.startswith("response cache disabled")
     cache.put(b"k", STORED)
     assert cache.get(b"k") is None
     cache.close()
@@ -66,10 +66,10 @@ def test_an_unreadable_entry_is_not_found(tmp_path: Path) -> None:
     assert cache._connection is not None
     cache._connection.execute("insert into predictions values (?, ?)", (b"k", b"{"))
     assert cache.get(b"k") is None
-    assert "cannot be used" in cache.problem
+    assert "response cache disabled" in cache.problem
 
 
-def test_the_cache_is_where_the_variable_says_or_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_path_comes_from_the_variable_or_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "mine"))
     Cache().close()
     assert (tmp_path / "mine").exists()

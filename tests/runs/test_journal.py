@@ -57,7 +57,7 @@ def test_a_cut_off_last_line_is_removed_and_nothing_else(tmp_path: Path, cut: in
     assert file.read_bytes() == whole
 
 
-def test_a_last_line_that_lacks_only_its_end_is_kept(tmp_path: Path) -> None:
+def test_last_line_without_a_line_break_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     record(file, ONE, TWO)
     whole = file.read_bytes()
@@ -92,7 +92,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         assert is_open(str(file))
-        with pytest.raises(BadInput, match="another process is running into .*run"):
+        with pytest.raises(BadInput, match="run: in use by another process"):
             Journal(str(file))
         other.kill()
     assert not is_open(str(file))
@@ -103,7 +103,7 @@ def test_a_missing_file_is_not_open(tmp_path: Path) -> None:
     assert not is_open(str(tmp_path / "none"))
 
 
-def test_a_folder_in_its_place_raises_a_storage_error(tmp_path: Path) -> None:
+def test_folder_in_place_of_the_file_raises_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be written: Is a directory"):
         Journal(str(tmp_path))
 

@@ -7,7 +7,7 @@ from tests.runs.kills import KillTime, cut_everywhere, kill_and_resume, run_comm
 CASES, TRIALS, CONCURRENCY = 50, 2, 4
 
 
-def test_a_killed_and_resumed_run_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     with start_chat_server(tmp_path / "log", "--latency", "0.02") as server:
         cases, model = write_cases(tmp_path / "cases.jsonl", CASES), f"{server.url}#model"
         more = ("--trials", str(TRIALS), "--concurrency", str(CONCURRENCY))

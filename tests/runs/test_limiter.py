@@ -29,7 +29,7 @@ def test_no_more_requests_are_in_flight_than_allowed() -> None:
     assert most == 3
 
 
-def test_requests_refused_together_halve_the_concurrency_once() -> None:
+def test_requests_rejected_together_halve_the_concurrency_once() -> None:
     async def main() -> list[float]:
         limiter = RateLimiter(16)
         slots = [await limiter.acquire() for _ in range(16)]
@@ -43,7 +43,7 @@ def test_requests_refused_together_halve_the_concurrency_once() -> None:
     assert asyncio.run(main()) == [8, 4]
 
 
-def test_successes_raise_the_concurrency_up_to_where_it_began() -> None:
+def test_successes_raise_the_concurrency_to_its_initial_value() -> None:
     async def main() -> tuple[float, float]:
         limiter = RateLimiter(4)
         limiter.release_failed(await limiter.acquire(), rate_limited=True)
@@ -131,7 +131,7 @@ def test_cancelling_during_a_pause_releases_the_slot() -> None:
 
 
 @pytest.mark.parametrize("attempt, most", [(1, FIRST_BACKOFF), (2, 2 * FIRST_BACKOFF), (3, 4 * FIRST_BACKOFF), (50, MAX_BACKOFF)])
-def test_waits_double_up_to_a_bound_and_are_spread(attempt: int, most: float) -> None:
+def test_backoff_doubles_up_to_a_limit_with_jitter(attempt: int, most: float) -> None:
     found = [backoff(attempt) for _ in range(100)]
     assert most / 2 <= min(found) <= max(found) <= most
     assert len(set(found)) > 50

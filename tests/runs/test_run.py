@@ -199,5 +199,5 @@ METRICS = {"call.score": 0.0, "call.pass": 0.0}
 )
 def test_a_grade_that_refers_to_calls_it_does_not_have_raises_with_its_line(tmp_path: Path, broken: GradeRecord) -> None:
     run = Run(make_run(tmp_path / "a", [right("a"), broken]))
-    with pytest.raises(BadInput, match="line 2 has a fault, or a pair, of a call that is not in it"):
+    with pytest.raises(BadInput, match="line 2: a fault or pair refers to a call that does not exist"):
         run.summary()

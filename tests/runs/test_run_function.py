@@ -64,7 +64,7 @@ def test_a_returned_run_can_be_compared_and_opened_again(cases: Path) -> None:
     assert (again.label, again.info, list(again.grades())) == (perfect.label, perfect.info, list(perfect.grades()))
 
 
-@pytest.mark.parametrize("models, sentence", [([], "--model is missing"), ("opnai:x", "opnai"), (["scripted:nobody"], "nobody")])
+@pytest.mark.parametrize("models, sentence", [([], "no model given"), ("opnai:x", "opnai"), (["scripted:nobody"], "nobody")])
 def test_models_that_cannot_be_opened_raise(cases: Path, models: list[str], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         callmark.run(cases, models)

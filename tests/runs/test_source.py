@@ -108,7 +108,7 @@ def test_a_limit_ends_the_cases_and_the_digest_is_of_the_whole_file(tmp_path: Pa
         assert few.survey().digest == every.survey().digest
 
 
-def test_conversations_are_cut_and_carried_along(tmp_path: Path) -> None:
+def test_conversations_are_expanded_and_kept_with_their_cases(tmp_path: Path) -> None:
     conversations = [
         row(user("Bonn?"), assistant(call("get_weather", {"city": "Bonn"})), user("Ulm?"), assistant(call("get_weather")), id="t")
     ] * 2
@@ -120,7 +120,7 @@ def test_conversations_are_cut_and_carried_along(tmp_path: Path) -> None:
     assert len({each.case.id for each in placed}) == 4
 
 
-def test_rows_that_cannot_be_read_raise_or_are_handed_over(tmp_path: Path) -> None:
+def test_bad_rows_raise_or_are_passed_to_the_handler(tmp_path: Path) -> None:
     file = str(write_rows(tmp_path / "eval.jsonl", *cases(2), "{", *[{**case, "id": "last"} for case in cases(1)]))
     with CaseSource(file) as source, pytest.raises(BadInput, match="line 3"):
         read(source)
@@ -130,8 +130,11 @@ def test_rows_that_cannot_be_read_raise_or_are_handed_over(tmp_path: Path) -> No
     assert [each.place.number for each in bad] == [3]
 
 
-def test_two_cases_of_one_id_are_refused(tmp_path: Path) -> None:
-    with CaseSource(str(write_rows(tmp_path / "eval.jsonl", *cases(2), *cases(1)))) as source, pytest.raises(BadInput, match="two cases"):
+def test_duplicate_case_ids_are_refused(tmp_path: Path) -> None:
+    with (
+        CaseSource(str(write_rows(tmp_path / "eval.jsonl", *cases(2), *cases(1)))) as source,
+        pytest.raises(BadInput, match="duplicate case id"),
+    ):
         source.survey()
 
 
@@ -155,7 +158,7 @@ def test_a_source_is_opened_again_in_a_process_that_does_not_inherit_it(tmp_path
         assert [placed.case for placed in copy.read()] == [placed.case for placed in source.read()]
 
 
-@pytest.mark.parametrize("content, sentence", [(None, "there is no file"), ("", "is empty"), ("{", "line 1")])
+@pytest.mark.parametrize("content, sentence", [(None, "no such file"), ("", "is empty"), ("{", "line 1")])
 def test_a_file_without_a_case_raises(tmp_path: Path, content: str | None, sentence: str) -> None:
     file = tmp_path / "eval.jsonl"
     if content is not None:

@@ -36,19 +36,19 @@ def test_a_written_manifest_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (None, "is no run: there is no run.json in it"),
-        (b"", "run.json cannot be read: "),
-        (b"{", "run.json cannot be read: "),
-        (b"[]", "run.json cannot be read: Expected `object`, got `array`"),
-        (b"{}", "run.json cannot be read: its version is missing, 1 was expected"),
-        (b'{"version": 2}', "run.json cannot be read: its version is 2, 1 was expected"),
-        (b'{"version": 1}', "run.json cannot be read: Object missing required field `name`"),
-        (b"\xff", "run.json cannot be read: "),
-        (b"[" * 100_000, "run.json cannot be read: "),
-        (b'{"name": "\\ud800"}', "run.json cannot be read: "),
+        (None, "not a run: run.json is missing"),
+        (b"", "run.json: not valid JSON: "),
+        (b"{", "run.json: not valid JSON: "),
+        (b"[]", "run.json: expected an object, got a list"),
+        (b"{}", "run.json: version: expected 1, got no version"),
+        (b'{"version": 2}', "run.json: version: expected 1, got 2"),
+        (b'{"version": 1}', "run.json: name is missing"),
+        (b"\xff", "run.json: not valid JSON: "),
+        (b"[" * 100_000, "run.json: expected an object, got a list"),
+        (b'{"name": "\\ud800"}', "run.json: not valid JSON: "),
         (
             b'{"version": 1, "name": "p", "callmark": "", "created": "", "dataset": {"name": "", "path": ""}, "predictions": 5}',
-            "cannot be read: ",
+            "run.json: predictions: expected an object, got a number",
         ),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_broken_manifest_raises(tmp_path: Path, content: bytes | None, sentenc
 
 def test_a_manifest_that_is_a_folder_raises(tmp_path: Path) -> None:
     (tmp_path / RUN).mkdir()
-    with pytest.raises(BadInput, match="run.json cannot be read: Is a directory"):
+    with pytest.raises(BadInput, match="run.json: cannot be read: Is a directory"):
         RunFolder(tmp_path).read()
 
 
@@ -73,7 +73,7 @@ def test_a_folder_of_runs_is_not_a_run_and_its_runs_are_named(tmp_path: Path) ->
         (tmp_path / name / RUN).touch()
     with pytest.raises(BadInput) as error:
         RunFolder(tmp_path).read()
-    assert error.value.hint == "It holds the runs a, b, c, d, e."
+    assert error.value.hint == "Runs in this folder: a, b, c, d, e."
 
 
 def test_an_unknown_key_is_ignored(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_generated_names_have_no_unsafe_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "a\0b", "/"])
 def test_a_name_with_a_path_in_it_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadInput, match="cannot be the name of a run: it is the name of one folder"):
+    with pytest.raises(BadInput, match="--name: expected the name of a single folder"):
         create_run_folder(str(tmp_path), name, default="x")
     assert not list(tmp_path.iterdir())
 
@@ -116,7 +116,7 @@ def test_a_given_name_is_refused_where_its_folder_is_not_empty(tmp_path: Path) -
     (tmp_path / "empty" / "file").touch()
     (tmp_path / "a-file").touch()
     for name in ("empty", "a-file"):
-        with pytest.raises(BadInput, match=f"there is a run in {tmp_path}/{name} already") as error:
+        with pytest.raises(BadInput, match=f"{tmp_path}/{name}: already exists") as error:
             create_run_folder(str(tmp_path), name, default="x")
         assert "Choose another --name" in error.value.hint
 
@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_created_raises(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     for name in (None, "p"):
-        with pytest.raises(StorageError, match=f"cannot be made: {reason}"):
+        with pytest.raises(StorageError, match=f"cannot be created: {reason}"):
             create_run_folder(parent, name, default="x")
 
 

@@ -98,7 +98,7 @@ def test_after_the_last_attempt_the_case_is_an_error_and_the_others_continue() -
     model = ScriptedModel(behavior)
     worker, predictions = run_worker(model, requests(3), retries=2)
     assert (worker.predictions, worker.errors, worker.stop_reason) == (2, 1, "")
-    assert [prediction.error for prediction in predictions] == ["", "the server reason 500 (3 tries)", ""]
+    assert [prediction.error for prediction in predictions] == ["", "the server reason 500 (3 attempts)", ""]
     assert model.requests["c1", 0] == 3
 
 

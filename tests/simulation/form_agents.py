@@ -1,4 +1,4 @@
-"""Small agents with different wordings for the tests of users, written independently of them."""
+"""Small agents with different wordings for testing users, written independently of them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -55,9 +55,9 @@ def lines(conversation: Sequence[Message], role: str = "user") -> list[str]:
 
 
 class FormAgent:
-    """Asks for one thing at a time, takes down what it is told, reads it back, and acts on a yes. `submitted` is what it has taken down.
+    """Asks for one value at a time, reads all values back, and submits the form after a yes. `submitted` are the submitted forms.
 
-    `misread`: values that it reads back wrongly until it is corrected. A form after the first is begun when its word is said.
+    `misread`: values that it reads back wrongly until the user corrects them. A form starts when the user says its name.
     """
 
     def __init__(self, forms: dict[str, dict[str, str]], *, misread: dict[str, str] | None = None, known: Sequence[str] = ()) -> None:
@@ -73,17 +73,17 @@ class FormAgent:
     def __call__(self, conversation: Sequence[Message]) -> str:
         turn = conversation[-1].text
         if not self._form:
-            begun = next((form for form in reversed(self.forms) if form in turn.casefold()), "")
-            if not begun:
+            started = next((form for form in reversed(self.forms) if form in turn.casefold()), "")
+            if not started:
                 return "Welcome. Do you want a " + " or a ".join(self.forms) + "?"
-            self._form, self._values, self._read_back = begun, {}, False
+            self._form, self._values, self._read_back = started, {}, False
             return self._next()
         if self._read_back:
-            return self._decided(turn)
-        self._values[self._requested] = self._taken(turn)
+            return self._confirm(turn)
+        self._values[self._requested] = self._extract(turn)
         return self._next()
 
-    def _decided(self, turn: str) -> str:
+    def _confirm(self, turn: str) -> str:
         if re.match(r"\W*(yes|yep|sure|correct|that's right|right|ok)\b", turn, re.IGNORECASE):
             self.submitted.append({name: self._misread.get(name, value) for name, value in self._values.items()})
             self._form, self._read_back, self._misread = "", False, {}
@@ -91,10 +91,10 @@ class FormAgent:
         for name in self._values:
             if name.replace("_", " ").removesuffix(" code") in turn.casefold():
                 self._misread.pop(name, None)
-                self._values[name] = self._taken(turn[turn.casefold().index(name.replace("_", " ").removesuffix(" code")) :])
+                self._values[name] = self._extract(turn[turn.casefold().index(name.replace("_", " ").removesuffix(" code")) :])
         return self._next()
 
-    def _taken(self, turn: str) -> str:
+    def _extract(self, turn: str) -> str:
         found = [value for value in self._known if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", turn)]
         return max(found, key=len) if found else turn
 
@@ -125,7 +125,7 @@ ITEM_FORM = {
 
 
 def everything_at_once() -> AgentFunction:
-    """Asks for all there is in one message, and acts on a yes."""
+    """Return an agent that asks for all values in one message, and acts after a yes."""
 
     def agent(conversation: Sequence[Message]) -> str:
         turn = len(lines(conversation))
@@ -151,7 +151,7 @@ def repeating(text: str) -> AgentFunction:
 
 
 def offering() -> AgentFunction:
-    """Shows what it has found, and lets the user choose."""
+    """Return an agent that shows what it found, and lets the user choose."""
 
     def agent(conversation: Sequence[Message]) -> str:
         turn = conversation[-1].text
@@ -168,7 +168,7 @@ def offering() -> AgentFunction:
 
 
 def hasty() -> AgentFunction:
-    """Acts at once, and asks nobody."""
+    """Return an agent that acts at once, without asking for confirmation."""
 
     def agent(conversation: Sequence[Message]) -> str:
         return "Ticket TKT-0001 created." if len(lines(conversation)) == 1 else "Ticket TKT-0001 updated."

@@ -61,8 +61,8 @@ class _DeskToolbox:
         return TOOLS
 
     async def call(self, call: Call) -> ToolResult:
-        answer = self._desk.call(call.name, call.arguments)
-        return ToolResult(answer.text, answer.is_error)
+        result = self._desk.call(call.name, call.arguments)
+        return ToolResult(result.text, result.is_error)
 
     async def state(self) -> State | None:
         return self._desk.state()
@@ -73,7 +73,7 @@ def read_scenarios(path: Path) -> list[Case]:
 
 
 def simulate_cases(cases: Sequence[Case], agent: str, user: User, *, trials: int = 1) -> list[Prediction]:
-    """Return the conversations of all cases in order, each as often as there are trials."""
+    """Return the conversations of all cases in order, one per trial."""
     return asyncio.run(_simulate(cases, agent, user, trials))
 
 
@@ -95,9 +95,7 @@ async def _simulate(cases: Sequence[Case], agent: str, user: User, trials: int) 
 def grade_all(cases: Iterable[Case], predictions: Sequence[Prediction]) -> list[GradeRecord]:
     grader = Grader(GRADING)
     return [
-        grade
-        for case in cases
-        for grade in grader.record(case, [simulate_one for simulate_one in predictions if simulate_one.case == case.id])
+        grade for case in cases for grade in grader.record(case, [prediction for prediction in predictions if prediction.case == case.id])
     ]
 
 

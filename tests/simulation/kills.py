@@ -1,7 +1,7 @@
-"""`callmark simulate` as a process that is killed at any moment, gone on with, and compared with one that was not.
+"""Run `callmark simulate` as a process, kill it at any time, resume it, and compare it with an uninterrupted simulation.
 
-The agent writes a line for every conversation that it begins, so that it is known what was held, whoever was killed. What
-`tests/cli/test_simulate_kill.py` and the proof in `benchmarks/` share.
+The agent logs a line for every conversation that it starts, so that the log shows what was simulated even if the process was killed. Shared
+by `tests/cli/test_simulate_kill.py` and `benchmarks/simulation_kills.py`.
 """
 
 import sys
@@ -17,7 +17,7 @@ _FILES = {RUN, PREDICTIONS, GRADES, SUMMARY, TOOLS, RESULTS, METRICS}
 
 
 def simulate_command(name: str, *, trials: int, concurrency: int) -> list[str]:
-    """The command line of a simulation in the folder of `write_folder`."""
+    """Return the command line of a simulation in the folder of `write_folder`."""
     given = [
         "scenarios.jsonl",
         "--agent",
@@ -37,7 +37,7 @@ def simulate_command(name: str, *, trials: int, concurrency: int) -> list[str]:
 def kill_and_resume(
     command: Sequence[str], here: Path, name: str, undisturbed: str, *, moments: Sequence[KillTime], trials: int, concurrency: int
 ) -> Outcome:
-    """Start a simulation, kill it, go on with it, kill that too, …, let it end; and look at everything."""
+    """Start a simulation, kill and resume it several times, let it finish, and check the results."""
     outcome = Outcome()
     folder = here / name
     before: RecordedCounts = Counter()
@@ -45,41 +45,43 @@ def kill_and_resume(
     for turn, moment in enumerate(moments):
         after, ended = kill_process([*command, "--resume"] if turn else command, folder, moment)
         found, torn = count_recorded(folder / PREDICTIONS)
-        finished = _taken(here)
-        _check_not_repeated(finished, before, trials, outcome.problems)
-        in_flight = finished.total() - (found.total() - before.total())
+        started = _count_started(here)
+        _check_not_repeated(started, before, trials, outcome.problems)
+        in_flight = started.total() - (found.total() - before.total())
         outcome.kills.append(Kill(after, ended, found.total(), in_flight, torn, (folder / RUN).exists()))
         if in_flight > concurrency:
-            outcome.problems.append(f"{in_flight} conversations were lost, {concurrency} at most can have been under way")
+            outcome.problems.append(f"{in_flight} conversations were lost, but at most {concurrency} were in progress")
         if before - found:
-            outcome.problems.append(f"{(before - found).total()} conversations were recorded before, and are gone")
+            outcome.problems.append(f"{(before - found).total()} recorded conversations are gone")
         before = found
     try:
         run_to_end([*command, "--resume"], here)
     except RuntimeError as error:
         outcome.problems.append(str(error))
         return outcome
-    _check_not_repeated(_taken(here), before, trials, outcome.problems)
+    _check_not_repeated(_count_started(here), before, trials, outcome.problems)
     outcome.problems += differences(folder, here / undisturbed)
     for file in (TOOLS, METRICS, RESULTS):
         if (folder / file).read_bytes() != (here / undisturbed / file).read_bytes():
             outcome.problems.append(f"{file} differs")
-    outcome.problems += [f"{left.name} was left lying about" for left in folder.iterdir() if left.name not in _FILES]
+    outcome.problems += [f"{left.name} was left behind" for left in folder.iterdir() if left.name not in _FILES]
     return outcome
 
 
-def _taken(here: Path) -> RecordedCounts:
-    """How often each conversation was begun since the last look."""
+def _count_started(here: Path) -> RecordedCounts:
+    """Return how often each conversation was started since the last call."""
     log = here / "executed.log"
     if not log.exists():
         return Counter()
-    begun = log.read_text(encoding="utf-8").split()
+    started = log.read_text(encoding="utf-8").split()
     log.unlink()
-    return Counter(title.replace("n", "s", 1) for title in begun)
+    return Counter(title.replace("n", "s", 1) for title in started)
 
 
-def _check_not_repeated(finished: RecordedCounts, before: RecordedCounts, trials: int, problems: list[str]) -> None:
-    again = {case: count for case, count in finished.items() if count > trials - before[case]}
+def _check_not_repeated(started: RecordedCounts, before: RecordedCounts, trials: int, problems: list[str]) -> None:
+    again = {case: count for case, count in started.items() if count > trials - before[case]}
     if again:
         case, count = next(iter(again.items()))
-        problems.append(f"{len(again)} scenarios were played though recorded: {case} {count} times, {before[case]} of {trials} were there")
+        problems.append(
+            f"{len(again)} recorded scenarios were simulated again: {case} {count} times, with {before[case]} of {trials} trials recorded"
+        )

@@ -1,4 +1,4 @@
-"""Tool servers for tests: with the official SDK, and one without, which starts at once and can do everything wrong."""
+"""Tool servers for tests: one with the official SDK, and one without it that starts fast and can misbehave in any way."""
 
 import os
 import shlex
@@ -20,11 +20,11 @@ states = {}
 class Conversations(Extension):
     identifier = "dev.callmark/conversations"
 
-async def told_apart(context, call_next):
+async def separate_conversations(context, call_next):
     of.set((context.meta or {}).get("dev.callmark/conversation", ""))
     return await call_next(context)
 
-server = MCPServer("notes", extensions=[Conversations()] if shared else [], middleware=[told_apart])
+server = MCPServer("notes", extensions=[Conversations()] if shared else [], middleware=[separate_conversations])
 
 def notes():
     return states.setdefault(of.get() if shared else "", {})
@@ -96,8 +96,8 @@ def answer(result):
 def fail(code, message):
     write({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": message}})
 
-def text(said):
-    answer({"content": [{"type": "text", "text": said}]})
+def text(content):
+    answer({"content": [{"type": "text", "text": content}]})
 
 TOOLS = [{"name": "act", "inputSchema": {"type": "object"}}]
 
@@ -125,14 +125,14 @@ for line in sys.stdin:
 
 
 def real_server(folder: Path, *arguments: str) -> str:
-    """The command of a server of the SDK."""
+    """Return the command of a server with the SDK."""
     path = folder / "notes_server.py"
     path.write_text(REAL, encoding="utf-8")
     return shlex.join([sys.executable, str(path), *arguments])
 
 
 def raw_server(folder: Path, code: str = "") -> str:
-    """The command of a server without the SDK; the code may redefine anything of it."""
+    """Return the command of a server without the SDK; the code may redefine any part of it."""
     path = folder / f"raw_{len(list(folder.iterdir()))}.py"
     path.write_text(RAW % code, encoding="utf-8")
     return shlex.join([sys.executable, "-S", "-E", str(path)])

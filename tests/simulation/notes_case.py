@@ -1,4 +1,4 @@
-"""A folder to simulate in: notes as tools, agents, scripted scenarios. Every conversation that is held leaves a line in `executed.log`."""
+"""A folder for simulations: notes as tools, agents, scripted scenarios. Every simulated conversation adds a line to `executed.log`."""
 
 import json
 from pathlib import Path
@@ -17,8 +17,8 @@ class Notes:
         """Add a note.
 
         Args:
-            title: What it is called.
-            text: What stands in it.
+            title: The title.
+            text: The content.
         """
         self.notes[f"N-{len(self.notes) + 1}"] = {"title": title, "text": text}
         return f"N-{len(self.notes)}"

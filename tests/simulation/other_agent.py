@@ -1,8 +1,8 @@
-"""A second clerk for the help desk, who is not the demo's: other words, other order, other confirmations. Written with no eye on who has to
-answer them.
+"""An independent agent for the help desk: other words, another order, other confirmations than the demo's agents. It was written without
+looking at the users.
 
-They fill in forms from the end to the beginning, ask for one thing at a time, show the sheet as a table, and save on a yes. Like every
-agent of the help desk they keep nothing: the conversation is had again from its messages each time.
+It fills in forms from the last field to the first, asks for one value at a time, shows the form as a table, and saves it after a yes. Like
+every help desk agent, it stores no state: it replays the conversation from its messages each time.
 """
 
 import json
@@ -14,7 +14,7 @@ from callmark.worlds.helpdesk import tools as names
 from callmark.worlds.helpdesk.company import DEPARTMENTS, PRIORITIES, TICKET_STATUSES, WORKFLOW_TYPES
 
 Call = tuple[str, dict[str, str]]
-Session = Generator[str | Call, str, Any]  # says something or calls; is sent what came back
+Session = Generator[str | Call, str, Any]  # yields a text or a call, and receives the user's turn or the result
 
 TICKET = {
     "expected_outcome": "How will you know that the matter is settled? Tell me the result you are after.",
@@ -58,12 +58,12 @@ SHRUG = r"\b(?:don't|do not|couldn't|can't) (?:\w+ )?(?:know|say|tell|think)\b|\
 FAREWELL = "Then I close the counter. All the best!"
 
 
-class Goodbye(Exception):  # noqa: N818 - it is what was said
+class Goodbye(Exception):  # noqa: N818 - not an error
     """The user leaves."""
 
 
 def clerk(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The next message: a text, or one call."""
+    """Return the next message: a text, or one call."""
     dialogue = _serve()
     turn = next(dialogue)
     created = 0
@@ -91,7 +91,7 @@ def _serve() -> Session:
             elif re.search(CHANGE, said, re.IGNORECASE) and not re.search(NEW, said, re.IGNORECASE):
                 said = yield from _change(said)
             elif re.search(r"\btickets?\b|\breport\b|\bissue\b|\bproblem\b|\bbroken\b|\blook at\b", said, re.IGNORECASE):
-                sheet = yield from _filled(TICKET, said, "Let us fill in a sheet for a new ticket, from the bottom up.")
+                sheet = yield from _fill_form(TICKET, said, "Let us fill in a sheet for a new ticket, from the bottom up.")
                 found = yield (names.CREATE_TICKET, sheet)
                 ticket = _read(found).get("ticket_id", "")
                 said = yield f"Stamped and filed, it now runs under {ticket or found}. Was that your only matter, or do you have more?"
@@ -105,7 +105,7 @@ def _item(said: str, ticket: str) -> Session:
     number = _ticket_in(said) or ticket
     while not number:
         number = _ticket_in((yield "A to-do hangs on a ticket. Tell me the number of that ticket (TKT-…)."))
-    sheet = yield from _filled(ITEM, said, f"A to-do for {number} then.")
+    sheet = yield from _fill_form(ITEM, said, f"A to-do for {number} then.")
     found = yield (names.CREATE_ITEM, {"ticket_id": number, **sheet})
     return (yield f"On the list as {_read(found).get('action_item_id', found)}. Was that your only matter, or do you have more?")
 
@@ -138,13 +138,13 @@ def _change(said: str) -> Session:
             raise Goodbye
         field = next((one for one in ("priority", "status", "department_code") if one.removesuffix("_code") in user_text.casefold()), field)
         sheet = {field: value} if field and (value := _value(field, user_text)) else {}
-    sheet = yield from _agreed(sheet, f"So {number} gets altered like this:")
+    sheet = yield from _confirm_form(sheet, f"So {number} gets altered like this:")
     yield (names.UPDATE_TICKET, {"ticket_id": number, **sheet})
     return (yield f"{number} is altered. Was that your only matter, or do you have more?")
 
 
-def _filled(form: Mapping[str, str], said: str, first: str) -> Session:
-    """Every box of a form, what was told at once included, and agreed to."""
+def _fill_form(form: Mapping[str, str], said: str, first: str) -> Session:
+    """Fill in every field of a form, including values that were said in advance, and confirm it."""
     sheet = {field: value for field in form if (value := _labelled(field, said))}
     say = f"{first} "
     for field, question in form.items():
@@ -157,10 +157,10 @@ def _filled(form: Mapping[str, str], said: str, first: str) -> Session:
                 filled = {field: value}
             say = "" if filled else "I could not make that out. "
             sheet |= filled
-    return (yield from _agreed({field: sheet[field] for field in form}, "The sheet reads:"))
+    return (yield from _confirm_form({field: sheet[field] for field in form}, "The sheet reads:"))
 
 
-def _agreed(sheet: dict[str, str], first: str) -> Session:
+def _confirm_form(sheet: dict[str, str], first: str) -> Session:
     while True:
         rows = "\n".join(f"| {BOXES[field]} | {value} |" for field, value in sheet.items())
         user_text = yield f"{first}\n| box | entry |\n|---|---|\n{rows}\nMay I file it like that, yes or no?"
@@ -190,12 +190,12 @@ def _labelled(field: str, said: str) -> str:
 def _value(field: str, said: str) -> str:
     if field in WORDS:
         found = {match.start(): value for word, value in WORDS[field].items() if (match := re.search(rf"\b{word}\b", said, re.IGNORECASE))}
-        return found[max(found)] if found else ""  # who corrects themselves says the right one last
+        return found[max(found)] if found else ""  # after a correction, the last value is right
     return _day(said) if field == "due_date" else _plain(said)
 
 
 def _plain(said: str) -> str:
-    """What is meant: what stands in quotes, or after a colon, or after `is`, else all of it."""
+    """Return the value in a text: the part in quotes, after a colon, or after `is`, else the whole text."""
     text = said.strip().strip("!").rstrip(".").strip()
     text = re.sub(r"^(?:it|that)'s ", "", text, flags=re.IGNORECASE)
     if quoted := re.search(r"[\"“](.+)[\"”]", text):

@@ -1,4 +1,4 @@
-"""A user that is independent of the rule-based user: other words, other ways to answer. Goals and values are the scenario's."""
+"""A user that is independent of the rule-based user, with other words and other ways to answer. Goals and values come from the scenario."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ WORKFLOWS = {
     "Scheduled": ("Put it on the calendar, Scheduled.", "Scheduled would suit us."),
     "Compliance": ("It has to go the Compliance route.", "Compliance."),
 }
-WAYS = {
+VALUE_TEMPLATES = {
     "title": ('Put "{0}" as the heading.', "As a heading I would take: {0}", "{0}"),
     "description": ("Here is the story: {0}", '"{0}"', "{0}."),
     "expected_outcome": ("I will be content once this is so: {0}", 'When all is done: "{0}"', "{0}."),
@@ -41,7 +41,7 @@ WAYS = {
     "ticket_id": ("It is number {0}.", "{0}", "{0}, says my e-mail."),
     "status": ("From now on it is {0}.", "{0}, please.", "{0}"),
 }
-MATTERS = {  # what somebody asks for when they use one of these words
+SLOT_WORDS = {  # words in a question about a slot
     "ticket_id": r"\bnumber\b|\bwhich ticket\b|\bticket id\b",
     "query": r"\bwhich ticket\b|\bsearch\b|\blook for\b|\bfind\b|\bcalled\b",
     "title": r"\btitle\b|\bsubject\b|\bheading\b|\bheadline\b|\bcall it\b|\bin a few words\b",
@@ -69,7 +69,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augus
 
 
 def opening(task: dict[str, Any], chance: Random) -> str:
-    """How they bring it up."""
+    """Return the first sentence about a task."""
     goal, slots = str(task["goal"]), task["slots"]
     if "action item" in goal and "ticket_id" in slots:
         number = slots["ticket_id"]
@@ -107,9 +107,9 @@ def opening(task: dict[str, Any], chance: Random) -> str:
 
 
 class OtherUser:
-    """Plays every scenario that has tasks."""
+    """Simulates every scenario with tasks."""
 
-    label = "somebody else"
+    label = "independent user"
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -147,9 +147,9 @@ class OtherUserSession:
             return self._confirm()
         if re.search(UNCLEAR, text, re.IGNORECASE):
             return UserTurn(self._one((f"Let me put it plainly: I want to {self._task['goal']}.", f"My errand: {self._task['goal']}.")))
-        times_asked = self._asked_for(text)
-        if times_asked:
-            return self._tell(times_asked)
+        requested = self._asked_for(text)
+        if requested:
+            return self._tell(requested)
         if re.search(MORE, text, re.IGNORECASE) and self._told:
             return self._begin() if self._tasks else UserTurn(self._one(ACCEPTED if self._forbidden else THANKS), done=True)
         return self._tell([slot for slot in self._task["slots"] if slot not in self._told][:2] or list(self._task["slots"])[:1])
@@ -162,7 +162,7 @@ class OtherUserSession:
         return UserTurn(text)
 
     def _is_told(self, text: str) -> bool:
-        """Whether what is read back holds everything that is new to the desk; who is asked for a yes too early tells the rest instead."""
+        """Return whether everything was said or read back; if not, the user says the rest instead of yes."""
         return all(slot in self._told or str(value).casefold() in text.casefold() for slot, value in self._task["slots"].items())
 
     def _confirm(self) -> UserTurn:
@@ -178,9 +178,9 @@ class OtherUserSession:
         )
 
     def _asked_for(self, text: str) -> list[str]:
-        """What they can tell of what the questions are about, in the order in which it is asked."""
+        """Return the slots that the questions ask for, in order."""
         questions = " ".join(re.findall(r"[^.!?\n]*\?", text)) or text
-        found = {slot: match.start() for slot in self._task["slots"] if (match := re.search(MATTERS[slot], questions, re.IGNORECASE))}
+        found = {slot: match.start() for slot in self._task["slots"] if (match := re.search(SLOT_WORDS[slot], questions, re.IGNORECASE))}
         new = [slot for slot in sorted(found, key=lambda slot: found[slot]) if slot not in self._told]
         return new[:2] or ([] if re.search(MORE, text, re.IGNORECASE) else list(found)[:1])
 
@@ -201,7 +201,7 @@ class OtherUserSession:
             return self._one(
                 (f"No later than {day.day} {month} {day.year}.", f"{month} {day.day}, {day.year} at the latest.", f"Until {value}.")
             )
-        return self._one(WAYS[slot]).format(value)
+        return self._one(VALUE_TEMPLATES[slot]).format(value)
 
     def _one(self, choices: Sequence[str]) -> str:
         return self._chance.choice(list(choices))

@@ -1,4 +1,4 @@
-"""Why a conversation ends."""
+"""Endings of simulated conversations."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ CONFIRMED = "The user has confirmed the end of the session"
 CREATED = "A ticket exists"
 
 
-class NoToolSource:
+class NoTools:
     tools: tuple[Tool, ...] = ()
 
     async def call(self, call: Call) -> ToolResult:
@@ -28,7 +28,7 @@ def scenario(completion: str = CREATED, *expected: str) -> Case:
 
 
 def new_session(case: Case, *messages: Message) -> Session:
-    return Session(case, 2, NoToolSource(), list(messages))
+    return Session(case, 2, NoTools(), list(messages))
 
 
 def judge(*answers: str) -> tuple[Predict, list[Case]]:
@@ -49,7 +49,7 @@ def state_check(answer: bool | None) -> StateCheck:
 
 
 def play_turns(endings: EndingDetector, session: Session, *turns: tuple[str, str] | tuple[str, str, str]) -> list[str]:
-    """The endings after each turn of the agent: what the user says, what the agent says, what it calls (if anything)."""
+    """Return the ending after each agent turn. A turn is the user's text, the agent's text and, optionally, a tool that it calls."""
 
     async def play() -> list[str]:
         found = []
@@ -86,12 +86,12 @@ GREETING = (Message("user", "Hi"), Message("assistant", "Hello"))
         ("", False, GOODBYE),
     ],
 )
-def test_user_who_is_done_completes_the_task_or_says_goodbye(completion: str, known: bool | None, ending: str) -> None:
+def test_conversation_of_a_user_who_is_done_is_completed_or_ends_with_goodbye(completion: str, known: bool | None, ending: str) -> None:
     case = scenario(completion)
     assert end_turn(EndingDetector(case, is_state_reached=state_check(known)), new_session(case, *GREETING)) == ending
 
 
-def test_without_anything_known_of_states_words_decide() -> None:
+def test_words_decide_without_a_state_check() -> None:
     case = scenario(CREATED)
     assert end_turn(EndingDetector(case), new_session(case, *GREETING)) == COMPLETED
 
@@ -105,7 +105,7 @@ def test_task_is_not_completed_before_the_first_agent_turn() -> None:
 
 
 @pytest.mark.parametrize("words", ["We are getting nowhere, so I give up. Goodbye.", "This is going round in circles. Bye."])
-def test_user_who_gives_up_makes_no_progress(words: str) -> None:
+def test_user_who_gives_up_is_no_progress(words: str) -> None:
     case = scenario(CONFIRMED)
     assert end_turn(EndingDetector(case, is_state_reached=state_check(True)), new_session(case, *GREETING), words) == NO_PROGRESS
 
@@ -126,7 +126,7 @@ def test_judge_decides_after_every_agent_turn_and_when_the_user_is_done() -> Non
     assert "create_ticket" not in question.text
 
 
-def test_conversation_ends_with_goodbye_where_the_judge_says_no() -> None:
+def test_conversation_ends_with_goodbye_if_the_judge_says_no() -> None:
     case = scenario(CONFIRMED)
     assert end_turn(EndingDetector(case, judge=judge("NO")[0], is_state_reached=state_check(True)), new_session(case, *GREETING)) == GOODBYE
 
@@ -139,7 +139,7 @@ def test_judge_ends_the_conversation_as_soon_as_the_condition_holds() -> None:
     ]
 
 
-def test_without_a_condition_a_judge_has_nothing_to_say() -> None:
+def test_judge_is_not_used_without_a_condition() -> None:
     predict, requests = judge("YES")
     case = scenario("")
     assert play_turns(EndingDetector(case, judge=predict), new_session(case), ("Hi", "Hello")) == [""]

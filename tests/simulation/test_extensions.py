@@ -1,4 +1,4 @@
-"""Users, agents, toolboxes and worlds of an installed package: found by name, used through the command line."""
+"""Users, agents, toolboxes and worlds of an installed package, selected by name on the command line."""
 
 import json
 import sys
@@ -111,7 +111,7 @@ class Shelves(World):
 
 def _open_clerk(options):
     if options:
-        raise BadInput(f"a clerk has no options, {options!r} was given")
+        raise BadInput(f"the clerk takes no options, got {options!r}")
     return Clerk()
 
 
@@ -158,7 +158,7 @@ def test_installed_user_agent_and_toolbox_take_part_in_a_simulation() -> None:
 
 def test_installed_agent_refuses_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "scenarios.jsonl", "-a", "clerk:fast", "-t", "shelf:top"]) == 2
-    assert "a clerk has no options, 'fast' was given" in capsys.readouterr().err
+    assert "the clerk takes no options, got 'fast'" in capsys.readouterr().err
 
 
 def test_installed_user_gets_its_options_and_none_without_a_colon() -> None:
@@ -172,7 +172,7 @@ def test_names_of_installed_extensions_are_suggested() -> None:
     assert "parrot" in user.value.hint
     with pytest.raises(BadInput, match="Did you mean shelf"):
         open_tools(["shelv:top"], keys=Keys())
-    with pytest.raises(BadInput, match="shelf: alone names no tools, shelf:top was expected"):
+    with pytest.raises(BadInput, match="tools: expected something like shelf:top, got 'shelf:'"):
         open_tools(["shelf:"], keys=Keys())
 
 
@@ -190,7 +190,7 @@ def test_world_is_found_by_its_tools() -> None:
     assert match_world([Tool("take", "", {})]) is None
 
 
-def test_unknown_world_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_world_is_refused_with_the_closest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["synth", "--world", "shelvs", "-o", "data"]) == 2
-    assert "there is no world called 'shelvs'. Did you mean shelves?" in capsys.readouterr().err
+    assert "unknown world 'shelvs'. Did you mean shelves?" in capsys.readouterr().err
     assert find_world("retail").label == "the retail store"

@@ -1,4 +1,4 @@
-"""The help desk's agents and the rule-based user, with each other and with an independent agent and user, on unseen seeds."""
+"""Help desk agents and the rule-based user, with each other and with an independent agent and user, on unseen seeds."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -28,7 +28,7 @@ SEEDS = (31337, 860_114, 4_000_001)
 
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Case]]:
-    """Scenarios of seeds that nobody has looked at."""
+    """Scenarios with seeds that were not used in development."""
     folder = tmp_path_factory.mktemp("scenarios")
     for seed in SEEDS:
         assert run(["synth", "--scenarios-only", "--seed", str(seed), "-o", str(folder / f"{seed}.jsonl"), "--json"]) == 0
@@ -45,7 +45,7 @@ class SimulatedCases(NamedTuple):
 
 
 def simulate_seeds(scenarios: dict[int, list[Case]], agent: str, user: Callable[[int], User]) -> SimulatedCases:
-    """Every scenario of every seed; the user's seed is another each time."""
+    """Simulate every scenario of every seed, each with a different seed for the user."""
     result = SimulatedCases([], [])
     for seed, cases in scenarios.items():
         predictions = simulate_cases(cases, agent, user(seed + 1))
@@ -77,7 +77,7 @@ def test_sloppy_agent_is_less_reliable(careful: SimulatedCases, sloppy: Simulate
     assert high < low
 
 
-# what a grade says of a fault of the sloppy agent
+# how grades show the faults of the sloppy agent
 def lacks(argument: str) -> Callable[[GradeRecord], bool]:
     return lambda grade: any(fault.kind == "missing_argument" and fault.argument == argument for fault in grade.faults)
 
@@ -95,14 +95,14 @@ def _twice(grade: GradeRecord) -> bool:
 
 
 def _forgets(grade: GradeRecord) -> bool:
-    """A call that was expected has no counterpart, or one that has nothing to do with it; and the end state says what is not there."""
+    """Return whether an expected call is missing or paired with another tool, and the end state shows what is missing."""
     missing = [fault for fault in grade.faults if fault.kind in ("missing_call", "wrong_tool")]
     return any(str(fault.expected).startswith(tools.CREATE_ITEM) for fault in missing) and _has_state_note(grade)
 
 
 def _day_late(grade: GradeRecord) -> bool:
     days = [(fault.expected, fault.actual) for fault in grade.faults if fault.kind == "wrong_value" and fault.argument == "due_date"]
-    return any(date.fromisoformat(calls) - date.fromisoformat(expected) == timedelta(days=1) for expected, calls in days)
+    return any(date.fromisoformat(actual) - date.fromisoformat(expected) == timedelta(days=1) for expected, actual in days)
 
 
 def _has_state_note(grade: GradeRecord) -> bool:
@@ -126,13 +126,13 @@ def test_every_planted_fault_is_visible() -> None:
 
 
 @pytest.mark.parametrize("fault", NAMED)
-def test_grades_name_the_planted_fault(fault: str, sloppy: SimulatedCases) -> None:
+def test_grades_show_the_planted_fault(fault: str, sloppy: SimulatedCases) -> None:
     planted = [grade for prediction, grade in zip(sloppy.predictions, sloppy.grades, strict=True) if fault in _planted(prediction)]
     assert planted
-    assert any(map(NAMED[fault], planted)), f"{fault} is named by none of {len(planted)} grades"
+    assert any(map(NAMED[fault], planted)), f"none of {len(planted)} grades shows: {fault}"
 
 
-def test_no_sign_of_a_planted_fault_is_seen_in_the_careful_one(careful: SimulatedCases) -> None:
+def test_careful_agent_has_no_planted_fault(careful: SimulatedCases) -> None:
     assert [(grade.case, fault) for fault, is_named in NAMED.items() for grade in careful.grades if is_named(grade)] == []
 
 
@@ -152,8 +152,8 @@ def _planted(prediction: Prediction) -> list[str]:
     "agent, user, least",
     [
         pytest.param(CAREFUL, lambda seed: ScriptUser(), 0.95, id="the careful agent, a fixed script"),
-        pytest.param(CAREFUL, lambda seed: OtherUser(seed), 0.85, id="the careful agent, somebody else"),
-        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="another agent, the rule-based user"),
+        pytest.param(CAREFUL, lambda seed: OtherUser(seed), 0.85, id="the careful agent, an independent user"),
+        pytest.param(OTHER, lambda seed: RuleBasedUser(seed=seed), 0.7, id="an independent agent, the rule-based user"),
     ],
 )
 def test_independent_users_and_agents_finish(
@@ -165,6 +165,6 @@ def test_independent_users_and_agents_finish(
 
 
 @pytest.mark.parametrize("style", ["plain", "terse", "chatty", "impatient"])
-def test_rule_based_user_finishes_with_another_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
+def test_rule_based_user_finishes_with_an_independent_agent_in_every_style(style: str, scenarios: dict[int, list[Case]]) -> None:
     result = simulate_seeds({SEEDS[0]: scenarios[SEEDS[0]][::2]}, OTHER, lambda seed: RuleBasedUser(style, seed=seed))
     assert [(grade.case, grade.ending) for grade in result.grades if grade.ending not in (COMPLETED, GOODBYE)] == []

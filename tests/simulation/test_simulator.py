@@ -1,4 +1,4 @@
-"""One conversation: who speaks when, what is recorded, what ends it; and many at once that know nothing of each other."""
+"""Simulated conversations: turns, recording, endings, and separate concurrent conversations."""
 
 import asyncio
 import json
@@ -29,15 +29,15 @@ CASE = Case("s1", instructions="…", completion="the note is there", expected=(
 
 
 class Notes:
-    """A source of toolboxes with one tool. `opened_for` and `closed` tell of each conversation; `is_crashed` makes every call fail."""
+    """A source of toolboxes with one tool. `opened_for` and `closed` track conversations; the first `crashes` calls fail."""
 
     label = "notes"
     tools = (ADD_NOTE,)
 
-    def __init__(self, *, has_state: bool = True, is_crashed: int = 0) -> None:
+    def __init__(self, *, has_state: bool = True, crashes: int = 0) -> None:
         self.opened_for: list[str] = []
         self.closed = 0
-        self.is_crashed = is_crashed
+        self.crashes = crashes
         self.has_state = has_state
 
     @asynccontextmanager
@@ -64,11 +64,11 @@ class _NotesBox:
 
     async def call(self, call: Call) -> ToolResult:
         await asyncio.sleep(0)
-        if self._source.is_crashed:
-            self._source.is_crashed -= 1
-            raise ModelError("the tool server notes is gone")
+        if self._source.crashes:
+            self._source.crashes -= 1
+            raise ModelError("the tool server notes exited")
         if call.name != "add":
-            return ToolResult(f"there is no tool {call.name}", is_error=True)
+            return ToolResult(f"Unknown tool {call.name!r}.", is_error=True)
         self._notes[f"N-{len(self._notes) + 1}"] = dict(call.arguments)
         return ToolResult("added")
 
@@ -77,7 +77,7 @@ class _NotesBox:
 
 
 class LinesUser:
-    """A user who says these lines, and is done with the last."""
+    """A user that says these lines and is done with the last."""
 
     label = "lines"
 
@@ -102,8 +102,8 @@ class LinesUser:
 BYE = UserTurn("That is all, bye.", done=True)
 
 
-class Doing:
-    """An agent that makes these calls in its first turn, and says something in each."""
+class FixedAgent:
+    """An agent that makes these calls in its first turn, and says something in every turn."""
 
     def __init__(self, *calls: Call, says: str = "Fine.") -> None:
         self._calls = calls
@@ -119,22 +119,22 @@ class Doing:
         session.messages.append(Message("assistant", f"{self._says} {self.turns}" if self._says else ""))
 
 
-def in_a_loop(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    return asyncio.run(work())
+def run_async(main: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    return asyncio.run(main())
 
 
 def conversation(agent: Agent, user: LinesUser, source: Notes | None = None, case: Case = CASE, **more: Any) -> Prediction:
-    async def work() -> Prediction:
+    async def main() -> Prediction:
         async with Simulator("a", agent, user, source or Notes(), **more) as simulator:
             return await simulator.predict(case)
 
-    prediction: Prediction = in_a_loop(work)
+    prediction: Prediction = run_async(main)
     return prediction
 
 
 def test_user_speaks_first_and_the_conversation_is_recorded() -> None:
     user = LinesUser("Add a note, please.", BYE)
-    prediction = conversation(Doing(ADD), user, system="Be kind.")
+    prediction = conversation(FixedAgent(ADD), user, system="Be kind.")
     assert [(message.role, message.text) for message in prediction.transcript] == [
         ("system", "Be kind."),
         ("user", "Add a note, please."),
@@ -156,70 +156,70 @@ def test_user_speaks_first_and_the_conversation_is_recorded() -> None:
 @pytest.mark.parametrize(
     "agent, lines, ending",
     [
-        (Doing(ADD), ("Add it.", BYE), "completed"),
-        (Doing(ADD), (UserTurn("Add it. Bye.", done=True),), "completed"),
-        (Doing(), ("Add it.", BYE), "goodbye"),
-        (Doing(Call("transfer_to_human")), ("Add it.", BYE), "transfer"),
-        (Doing(), ("one", "two", "three", "four", "five"), "turn limit"),
-        (Doing(says=""), ("one", "two", "three", "four", "five"), "no progress"),
-        (Doing(), ("the same", "the same", "the same", "the same"), "no progress"),
-        (Doing(), (UserTurn("", done=True),), "goodbye"),
+        (FixedAgent(ADD), ("Add it.", BYE), "completed"),
+        (FixedAgent(ADD), (UserTurn("Add it. Bye.", done=True),), "completed"),
+        (FixedAgent(), ("Add it.", BYE), "goodbye"),
+        (FixedAgent(Call("transfer_to_human")), ("Add it.", BYE), "transfer"),
+        (FixedAgent(), ("one", "two", "three", "four", "five"), "turn limit"),
+        (FixedAgent(says=""), ("one", "two", "three", "four", "five"), "no progress"),
+        (FixedAgent(), ("the same", "the same", "the same", "the same"), "no progress"),
+        (FixedAgent(), (UserTurn("", done=True),), "goodbye"),
     ],
     ids=[
         "completed",
-        "completed with the last answer",
+        "completed with the last turn",
         "goodbye",
         "transfer",
         "turn limit",
         "a silent agent",
         "a stuck user",
-        "a user who says nothing",
+        "a silent user",
     ],
 )
-def test_every_conversation_has_an_ending(agent: Doing, lines: tuple[str | UserTurn, ...], ending: str) -> None:
+def test_every_conversation_has_an_ending(agent: FixedAgent, lines: tuple[str | UserTurn, ...], ending: str) -> None:
     assert conversation(agent, LinesUser(*lines), max_turns=4).ending == ending
 
 
-def test_silent_user_who_is_done_gets_no_reply() -> None:
-    agent = Doing()
+def test_agent_does_not_reply_to_a_silent_user_who_is_done() -> None:
+    agent = FixedAgent()
     conversation(agent, LinesUser(UserTurn("", done=True)))
     assert agent.turns == 0
 
 
 def test_usage_is_summed() -> None:
     user = LinesUser(UserTurn("Hi", usage=Usage(1.0, 10, 2, 0.5)), UserTurn("Bye", done=True, usage=Usage(1.0, 20, 3, None)))
-    prediction = conversation(Doing(), user)
+    prediction = conversation(FixedAgent(), user)
     assert prediction.usage is not None
     assert (prediction.usage.input_tokens, prediction.usage.output_tokens, prediction.usage.cost) == (30, 5, 0.5)
 
 
-def test_tools_that_tell_no_state_leave_none() -> None:
-    prediction = conversation(Doing(ADD), LinesUser("Add it.", BYE), Notes(has_state=False))
+def test_tools_without_a_state_leave_the_end_state_empty() -> None:
+    prediction = conversation(FixedAgent(ADD), LinesUser("Add it.", BYE), Notes(has_state=False))
     assert (prediction.states, prediction.ending) == (None, "completed")
 
 
 def test_expected_changes_are_computed_once_for_all_trials() -> None:
     source = Notes()
 
-    async def work() -> list[Prediction]:
-        async with Simulator("a", Doing(ADD), LinesUser("Add it.", BYE), source) as simulator:
+    async def main() -> list[Prediction]:
+        async with Simulator("a", FixedAgent(ADD), LinesUser("Add it.", BYE), source) as simulator:
             return list(await asyncio.gather(*(simulator.predict(CASE, trial=trial) for trial in range(5))))
 
-    assert len(in_a_loop(work)) == 5
+    assert len(run_async(main)) == 5
     assert sorted(source.opened_for) == ["s1/0", "s1/1", "s1/2", "s1/3", "s1/4", "s1/expected"]
     assert source.closed == 6
 
 
 def test_crashed_server_is_an_error_of_one_conversation() -> None:
-    source = Notes(is_crashed=1)  # the first call is that of the expected calls on a fresh copy
+    source = Notes(crashes=1)  # the first call is an expected call in a fresh toolbox
 
-    async def work() -> Prediction:
-        async with Simulator("a", Doing(ADD), LinesUser("Add it.", BYE), source) as simulator:
-            with pytest.raises(ModelError, match="the tool server notes is gone"):
+    async def main() -> Prediction:
+        async with Simulator("a", FixedAgent(ADD), LinesUser("Add it.", BYE), source) as simulator:
+            with pytest.raises(ModelError, match="the tool server notes exited"):
                 await simulator.predict(CASE)
             return await simulator.predict(CASE, trial=1)
 
-    assert in_a_loop(work).states.expected == {"notes": {"N-1": {"title": "Printer"}}}
+    assert run_async(main).states.expected == {"notes": {"N-1": {"title": "Printer"}}}
     assert source.closed == len(source.opened_for)
 
 
@@ -230,7 +230,7 @@ def test_cancelled_conversation_closes_its_toolbox() -> None:
         async def reply(self, session: Session) -> None:
             await asyncio.sleep(30)
 
-    async def work() -> None:
+    async def main() -> None:
         async with Simulator("a", Waiting(), LinesUser("Hi"), source) as simulator:
             task = asyncio.create_task(simulator.predict(CASE))
             await asyncio.sleep(0.02)
@@ -238,15 +238,15 @@ def test_cancelled_conversation_closes_its_toolbox() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
 
-    in_a_loop(work)
+    run_async(main)
     assert source.closed == len(source.opened_for) == 2
 
 
-# agents: models that call, and chatbots that report
+# agents: models that call tools, and chatbots that report their calls
 
 
 def make_client(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> tuple[ModelClient, list[tuple[list[Any], list[Any]]]]:
-    """A model that gives these answers, and what it was asked."""
+    """Return a client of a model with these responses, and the list of its requests."""
     requests: list[tuple[list[Any], list[Any]]] = []
 
     def answer(messages: list[Any], tools: list[Any]) -> Any:
@@ -275,7 +275,7 @@ def called(*calls: tuple[str, Any], text: str | None = None, call_id: str | None
     }
 
 
-def test_model_is_requested_until_it_returns_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_gets_requests_until_it_responds_with_text(monkeypatch: pytest.MonkeyPatch) -> None:
     client, requests = make_client(monkeypatch, called(("add", {"title": "a"}), ("add", {"title": "b"})), "Both are there.", "Bye.")
     prediction = conversation(ToolCallingAgent(client, max_steps=5), LinesUser("Add a and b.", BYE), clients=[client])
     assert [call.arguments["title"] for call in prediction.calls] == ["a", "b"]
@@ -287,7 +287,7 @@ def test_model_is_requested_until_it_returns_text(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     "call, result",
-    [(("add", "{no json"), "The call cannot be read"), (("remove", {}), "there is no tool remove")],
+    [(("add", "{no json"), "The call is malformed"), (("remove", {}), "Unknown tool 'remove'")],
     ids=["malformed", "unknown"],
 )
 def test_call_that_cannot_be_executed_is_an_error_result(monkeypatch: pytest.MonkeyPatch, call: tuple[str, Any], result: str) -> None:
@@ -297,13 +297,13 @@ def test_call_that_cannot_be_executed_is_an_error_result(monkeypatch: pytest.Mon
     assert len(prediction.calls) == 1
 
 
-def test_calling_without_end_is_a_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_calls_reach_the_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     client, requests = make_client(monkeypatch, called(("add", {"title": "a"})))
     prediction = conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
     assert (prediction.ending, len(requests), len(prediction.calls)) == ("step limit", 4, 4)
 
 
-def test_too_many_calls_at_once_are_not_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_beyond_the_maximum_are_not_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     client, _ = make_client(monkeypatch, called(*[("add", {"title": str(number)}) for number in range(MAX_CALLS + 5)]), "Done.")
     prediction = conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
     results = [message.text for message in prediction.transcript if message.role == "tool"]
@@ -315,13 +315,13 @@ def test_too_many_calls_at_once_are_not_carried_out(monkeypatch: pytest.MonkeyPa
 def test_chatbot_sees_visible_messages_and_reports_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     client, requests = make_client(monkeypatch, called(("add", {"title": "Printer"}), text="It is there."), "Bye.")
 
-    async def work() -> Prediction:
+    async def main() -> Prediction:
         async with Simulator(
             "a", ReportingAgent(client), LinesUser("Add it.", BYE), NoToolSource(), clients=[client], system="hidden"
         ) as simulator:
             return await simulator.predict(CASE)
 
-    prediction: Prediction = in_a_loop(work)
+    prediction: Prediction = run_async(main)
     assert [call.name for call in prediction.calls] == ["add"]
     assert [(message["role"], message["content"]) for message in requests[1][0]] == [
         ("user", "Add it."),
@@ -337,18 +337,18 @@ def test_failing_model_is_an_error_of_the_conversation(monkeypatch: pytest.Monke
         conversation(ToolCallingAgent(client, max_steps=4), LinesUser("Do it.", BYE), clients=[client])
 
 
-def test_ids_of_calls_are_their_own() -> None:
+def test_call_ids_are_unique_in_the_conversation() -> None:
     session = Session(CASE, 0, _NotesBox(Notes()), [Message("assistant", "", (Call("add", {}, "call_2"),))])
     calls = with_unique_ids((Call("add", {}, "call_2"), Call("add"), Call("add", {}, "mine")), session)
     assert len({call.id for call in calls} | {"call_2"}) == 4
     assert calls[2].id == "mine"
 
 
-# many at once
+# concurrent conversations
 
 
 class FilingAgent:
-    """Opens a ticket with the title that the user says, and tells the titles that it then finds."""
+    """Opens a ticket with the title that the user says, then searches for tickets."""
 
     async def reply(self, session: Session) -> None:
         title = next(message.text for message in session.messages if message.role == "user")
@@ -391,12 +391,12 @@ def test_concurrent_conversations_over_one_server_are_separate(served: Callable[
         for number in range(50)
     ]
 
-    async def work(spec: str) -> list[Prediction]:
+    async def main(spec: str) -> list[Prediction]:
         async with Simulator("a", FilingAgent(), TitleUser(), open_tools([spec], keys=Keys())) as simulator:
             return list(await asyncio.gather(*(simulator.predict(case) for case in cases)))
 
     with served() as spec:
-        replies = asyncio.run(work(spec))
+        replies = asyncio.run(main(spec))
     for case, prediction in zip(cases, replies, strict=True):
         found = json.loads(next(message.text for message in reversed(prediction.transcript) if message.role == "tool"))
         assert [ticket["title"] for ticket in found["tickets"]] == [f"Concurrent {case.id}"]

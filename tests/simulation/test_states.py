@@ -1,4 +1,4 @@
-"""What a conversation changed, and what the expected calls would have changed."""
+"""End states: the changes of a conversation, and those of its expected calls."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ ROW = {"title": "Printer", "priority": "Low"}
 
 
 class Desk:
-    """Tickets that can be made and changed; what has no title is refused."""
+    """Tickets that can be created and updated; a ticket without a title returns an error."""
 
     tools = (
         Tool(
@@ -24,9 +24,9 @@ class Desk:
         Tool("Desk-update", "", {"properties": {"ticket_id": {"type": "string"}, "priority": {}}}),
     )
 
-    def __init__(self, tickets: dict[str, dict[str, Any]] | None = None, *, tells: bool = True) -> None:
+    def __init__(self, tickets: dict[str, dict[str, Any]] | None = None, *, has_state: bool = True) -> None:
         self.tickets = {"TKT-1": dict(ROW)} if tickets is None else tickets
-        self._tells = tells
+        self._has_state = has_state
 
     async def call(self, call: Call) -> ToolResult:
         arguments = dict(call.arguments)
@@ -40,7 +40,7 @@ class Desk:
         return ToolResult(f'{{"ticket": {{"id": "{key}"}}}}')
 
     async def state(self) -> State | None:
-        return {"tickets": {key: dict(row) for key, row in self.tickets.items()}} if self._tells else None
+        return {"tickets": {key: dict(row) for key, row in self.tickets.items()}} if self._has_state else None
 
 
 def expected(*calls: Call, desk: Desk | None = None) -> EndStates:
@@ -95,34 +95,38 @@ def test_matcher_replaces_its_substitute_in_changed_rows(name: str, matcher: Any
     assert calls.expected["tickets"]["TKT-2"][name] == cell
 
 
-def test_substitute_makes_no_other_column_arbitrary() -> None:
+def test_substitute_is_restored_only_in_its_own_column() -> None:
     found = expected(Call("Desk-create", {"title": "x", "seats": {"$any": True}, "floor": 1}))
     assert found.expected == {"tickets": {"TKT-2": {"title": "x", "seats": {"$any": True}, "floor": 1}}}
 
 
 @pytest.mark.parametrize(
-    "calls, why",
+    "calls, reason",
     [
-        ([Call("Desk-delete", {})], "there is no tool Desk-delete"),
-        ([Call("Desk-create", {"title": ""})], 'Desk-create(title="") is refused: A title is needed.'),
+        ([Call("Desk-delete", {})], "unknown tool Desk-delete"),
+        ([Call("Desk-create", {"title": ""})], 'Desk-create(title="") returned an error: A title is needed.'),
         (
             [Call("Desk-update", {"ticket_id": {"$glob": "TKT-*"}})],
-            'Desk-update.ticket_id is {"$glob":"TKT-*"}, and no earlier result has a value that fits it',
+            'Desk-update.ticket_id: no earlier result has a value that matches {"$glob":"TKT-*"}',
+        ),
+        (
+            [Call("Desk-update", {"ticket_id": {"$glob": "TKT-*", "$case": False}})],
+            "Desk-update.ticket_id: no earlier result has a value that matches TKT-*",
         ),
         (
             [Call("Desk-create", {"title": {"$not": "x"}})],
-            'Desk-create.title is {"$not":"x"}, and no earlier result has a value that fits it',
+            'Desk-create.title: no earlier result has a value that matches {"$not":"x"}',
         ),
     ],
 )
-def test_unknown_end_state_has_a_reason(calls: list[Call], why: str) -> None:
-    assert expected(*calls) == EndStates(unknown=why)
+def test_unknown_end_state_has_a_reason(calls: list[Call], reason: str) -> None:
+    assert expected(*calls) == EndStates(unknown=reason)
 
 
 def test_tools_without_a_state_make_the_end_state_unknown() -> None:
-    said = "the tools do not tell their state"
-    assert expected(desk=Desk(tells=False)) == EndStates(unknown=said)
-    assert with_reached(EndStates(), None, None) == EndStates(unknown=said)
+    reason = "the tools do not report their state"
+    assert expected(desk=Desk(has_state=False)) == EndStates(unknown=reason)
+    assert with_reached(EndStates(), None, None) == EndStates(unknown=reason)
 
 
 def test_reached_changes_are_added_to_the_expected() -> None:

@@ -1,4 +1,4 @@
-"""Python functions as tools: what their signatures and docstrings say, how they are called, and everything that may go wrong in them."""
+"""Python functions as tools: signatures, docstrings, calls, and failures."""
 
 import asyncio
 import enum
@@ -25,7 +25,7 @@ Use = Callable[[ToolSource], Awaitable[None]]
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a module of its own into the current folder and gives its name. What does not end is not waited for for long here."""
+    """Return a function that writes a new module to the current folder and returns its name. Hanging functions are abandoned quickly."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(threads, "_STOP_TIMEOUT", 0.2)
 
@@ -259,19 +259,19 @@ CALLS: list[tuple[str, dict[str, Any], ToolResult]] = [
         {"item": {"name": "tea", "count": 2.0}, "size": "S", "gift": True},
         ToolResult('{"name":"tea","count":2,"size":"S","gift":true}'),
     ),
-    ("order", {"item": {"name": 5}}, ToolResult("item.name is a number, text was expected.", True)),
-    ("order", {}, ToolResult("order needs item.", True)),
-    ("order", {"item": {"name": "tea"}, "gifts": True}, ToolResult("order has no argument called 'gifts'. Did you mean gift?", True)),
+    ("order", {"item": {"name": 5}}, ToolResult("item.name: expected a string, got a number.", True)),
+    ("order", {}, ToolResult("order: item is missing.", True)),
+    ("order", {"item": {"name": "tea"}, "gifts": True}, ToolResult("order: unknown argument 'gifts'. Did you mean gift?", True)),
     ("later", {"text": "soon"}, ToolResult("SOON")),
     ("fails", {"why": "sold out"}, ToolResult("ValueError: sold out", True)),
     ("leaves", {}, ToolResult("SystemExit: 3", True)),
     ("nothing", {}, ToolResult("")),
     ("anything", {"a": 1}, ToolResult('{"a":1}')),
-    ("ordr", {}, ToolResult("There is no tool called 'ordr'. Did you mean order?", True)),
+    ("ordr", {}, ToolResult("Unknown tool 'ordr'. Did you mean order?", True)),
 ]
 
 
-def test_functions_are_called_as_they_want_it(module: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_functions_are_called_with_converted_arguments(module: Write, capsys: pytest.CaptureFixture[str]) -> None:
     async def check(tools: ToolSource) -> None:
         assert [tool.name for tool in tools.tools] == ["order", "later", "fails", "leaves", "nothing", "anything", "slow"]
         assert tools.tools[0].description == "Orders an item."
@@ -299,7 +299,7 @@ def test_function_that_modifies_its_arguments_does_not_change_the_call(module: W
 def test_function_that_times_out_raises_a_model_error(module: Write) -> None:
     began = time.monotonic()
     name = module(SHOP)
-    assert call_tool(name, "slow", timeout=0.2) == f"slow of python:{name} did not come back within 0.2 s"
+    assert call_tool(name, "slow", timeout=0.2) == f"slow of python:{name} did not return within 0.2 seconds"
     assert time.monotonic() - began < 2
 
 
@@ -360,7 +360,7 @@ def test_failing_factory_is_an_error_of_one_conversation(module: Write) -> None:
     code = "made = []\ndef f(): return 'ok'\ndef tools():\n    made.append(1)\n    return [5] if len(made) == 2 else [f]\n"
 
     async def check(tools: ToolSource) -> None:
-        with pytest.raises(ModelError, match="an int stands among the tools"):
+        with pytest.raises(ModelError, match="tools: expected functions with a name, got an int"):
             async with tools.open_toolbox("a"):
                 pass
         async with tools.open_toolbox("b") as toolbox:
@@ -369,7 +369,7 @@ def test_failing_factory_is_an_error_of_one_conversation(module: Write) -> None:
     use(f"{module(code)}:tools()", check)
 
 
-def test_names_pick_functions(module: Write) -> None:
+def test_names_select_functions(module: Write) -> None:
     assert names(f"{module(SHOP)}:later,order") == ["later", "order"]
     assert names(module(f"__all__ = ['_private', 'join']\n{SHOP}")) == ["join", "_private"]
 
@@ -377,14 +377,14 @@ def test_names_pick_functions(module: Write) -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("nosuchmodule", "there is no module nosuchmodule for python:nosuchmodule"),
-        (":x", "python::x names no module, python:my_tools was expected"),
-        ("{desk}:Dsk", "the module {desk} has no 'Dsk'. Did you mean Desk?"),
-        ("{desk}:Desk.floor", "{desk}:Desk.floor is an int, a function or a class was expected"),
-        ("{desk}:broken()", "the tools of python:{desk}:broken() cannot be made: RuntimeError: no desk ({desk}.py:29)"),
+        ("nosuchmodule", "python:nosuchmodule: no module named nosuchmodule"),
+        (":x", "tools: expected a module such as python:my_tools, got python::x"),
+        ("{desk}:Dsk", "module {desk} has no 'Dsk'. Did you mean Desk?"),
+        ("{desk}:Desk.floor", "{desk}:Desk.floor: expected a function or a class, got an int"),
+        ("{desk}:broken()", "the tools of python:{desk}:broken() cannot be created: RuntimeError: no desk ({desk}.py:29)"),
         ("{empty}", "python:{empty} has no public functions"),
-        ("{bad}", "the module of python:{bad} cannot be imported: SyntaxError: "),
-        ("{desk}:Desk,made()", "there are two tools called open_ticket in python:{desk}:Desk,made()"),
+        ("{bad}", "python:{bad}: cannot import {bad}: SyntaxError: "),
+        ("{desk}:Desk,made()", "two tools are named open_ticket in python:{desk}:Desk,made()"),
     ],
 )
 def test_unusable_python_spec_is_refused(module: Write, spec: str, expected: str) -> None:
@@ -398,7 +398,7 @@ def test_invalid_state_raises_a_model_error(module: Write) -> None:
             await reads(toolbox)
 
     async def reads(toolbox: Toolbox) -> None:
-        with pytest.raises(ModelError, match="is not made of tables, rows by their key, and columns"):
+        with pytest.raises(ModelError, match="expected {table: {key: {column: value}}}, got another structure"):
             await toolbox.state()
 
     use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), check)

@@ -1,4 +1,4 @@
-"""MCP servers as tools, with real servers: what they are asked, who sees whose state, and everything that a server may do wrong."""
+"""MCP servers as tools, with real servers: requests, separate states, and misbehaving servers."""
 
 import asyncio
 import os
@@ -36,22 +36,22 @@ async def call_tool(toolbox: Toolbox, name: str, **arguments: object) -> ToolRes
     return await toolbox.call(Call(name, dict(arguments)))
 
 
-async def said(toolbox: Toolbox, name: str) -> str:
-    """The text of the result, or why there is none."""
+async def result_text(toolbox: Toolbox, name: str) -> str:
+    """Return the text of the result, or the error."""
     try:
         return (await call_tool(toolbox, name)).text
     except ModelError as error:
-        return f"no reply: {error}"
+        return f"error: {error}"
 
 
-def acted(command: str, timeout: float = 20, times: int = 1) -> list[str]:
-    """What comes of a call of `act`, in a conversation of its own each time."""
+def call_act(command: str, timeout: float = 20, times: int = 1) -> list[str]:
+    """Return the results of calling `act`, each in a separate conversation."""
     found: list[str] = []
 
     async def check(tools: ToolSource) -> None:
         for _ in range(times):
             async with tools.open_toolbox("a") as toolbox:
-                found.append(await said(toolbox, "act"))
+                found.append(await result_text(toolbox, "act"))
 
     use(f"mcp:{command}", check, timeout)
     return found
@@ -67,12 +67,12 @@ def refusal(spec: str) -> str:
 
 
 @pytest.fixture
-def _short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_process, "GRACE_PERIOD", 0.3)
     monkeypatch.setattr(connection, "GRACE_PERIOD", 0.3)
 
 
-@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.usefixtures("_short_grace_period")
 def test_each_conversation_has_its_own_server(tmp_path: Path) -> None:
     pids: list[int] = []
 
@@ -85,31 +85,29 @@ def test_each_conversation_has_its_own_server(tmp_path: Path) -> None:
             assert await call_tool(one, "add_note", title="milk") == ToolResult("added milk")
             assert await one.state() == {"notes": {"milk": {"text": ""}}}
             assert await other.state() == {"notes": {}}
-            pids.extend([int(await said(one, "pid")), int(await said(other, "pid"))])
+            pids.extend([int(await result_text(one, "pid")), int(await result_text(other, "pid"))])
             assert await call_tool(one, "structured") == ToolResult('{"count":2}')
             assert await call_tool(one, "refuse") == ToolResult("not allowed", is_error=True)
             assert await call_tool(one, "picture") == ToolResult("before\n[image: image/png]")
             assert (await call_tool(one, "add_note", title=7)).is_error
-            assert await call_tool(one, "add_nots") == ToolResult(
-                "There is no tool called 'add_nots'. Did you mean add_note?", is_error=True
-            )
+            assert await call_tool(one, "add_nots") == ToolResult("Unknown tool 'add_nots'. Did you mean add_note?", is_error=True)
             assert (await one.call(Call("add_note", malformed="not JSON"))).is_error
-            assert await said(one, "noisy") == "done"
+            assert await result_text(one, "noisy") == "done"
             big = await call_tool(one, "big")
             assert big.text.startswith("é" * 524_288 + "\n")
-            assert big.text.endswith("[cut: the result has 2,000,000 bytes, these are the first 1,048,576]")
-            gone = await said(other, "die")
-            assert "notes_server.py did not answer die: it ended with exit status 7; its last words: " in gone
+            assert big.text.endswith("[truncated: the first 1,048,576 of 2,000,000 bytes]")
+            gone = await result_text(other, "die")
+            assert "notes_server.py did not respond to die: it exited with status 7; standard error ends with " in gone
             assert "the disk is full" in gone
-            assert "did not answer pid: it ended with exit status 7" in await said(other, "pid")
-            assert await said(one, "pid") == str(pids[0])
+            assert "did not respond to pid: it exited with status 7" in await result_text(other, "pid")
+            assert await result_text(one, "pid") == str(pids[0])
             assert str(pids[0]) != str(pids[1])
 
     use(f"mcp:{real_server(tmp_path)}", check)
     assert all(map(ends_soon, pids))
 
 
-@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.usefixtures("_short_grace_period")
 def test_server_that_separates_conversations_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("callmark.simulation.toolboxes.mcp._PING_TIMEOUT", 0.5)
     pids: list[int] = []
@@ -120,24 +118,24 @@ def test_server_that_separates_conversations_is_shared(tmp_path: Path, monkeypat
             await call_tool(toolbox, "add_note", title=f"n{number}")
             await asyncio.sleep(0.01)
             assert await toolbox.state() == {"notes": {f"n{number}": {"text": ""}}}
-            return await said(toolbox, "pid")
+            return await result_text(toolbox, "pid")
 
     async def check(tools: ToolSource) -> None:
         served = set(await asyncio.gather(*[one(tools, number) for number in range(20)]))
         assert len(served) == 1
         pids.extend(map(int, served))
         async with tools.open_toolbox("x") as toolbox, tools.open_toolbox("y") as beside:
-            assert "exit status 7" in await said(toolbox, "die")
-            assert "exit status 7" in await said(beside, "pid")  # what it had done there is lost
+            assert "exited with status 7" in await result_text(toolbox, "die")
+            assert "exited with status 7" in await result_text(beside, "pid")  # its state is lost, too
         pids.append(int(await one(tools, 1)))
         async with tools.open_toolbox("z") as toolbox:
-            call = asyncio.create_task(said(toolbox, "hang"))
+            call = asyncio.create_task(result_text(toolbox, "hang"))
             await asyncio.sleep(0.1)
             call.cancel()
-        assert int(await one(tools, 2)) == pids[-1]  # who is cancelled disturbs nobody else
+        assert int(await one(tools, 2)) == pids[-1]  # a cancelled conversation does not disturb others
         async with tools.open_toolbox("z") as toolbox:
-            assert "did not answer block within 2 s" in await said(toolbox, "block")
-        pids.append(int(await one(tools, 3)))  # the one that answers nobody any more has been replaced
+            assert "timed out: no response to block within 2 s" in await result_text(toolbox, "block")
+        pids.append(int(await one(tools, 3)))  # the server that no longer responds was replaced
         assert len(set(pids)) == 3
 
     use(f"mcp:{real_server(tmp_path, 'shared')}", check, timeout=2)
@@ -169,7 +167,7 @@ def test_initial_state_of_a_shared_server_is_read_once(tmp_path: Path, monkeypat
     assert len(looks) == 1 + 5
     looks.clear()
     use(f"mcp:{real_server(tmp_path)}", lambda tools: one(tools, 1), timeout=5)
-    assert len(looks) == 3  # of a server that does not promise it, every time
+    assert len(looks) == 3  # from a server that is not shared, every time
 
 
 def test_equal_rows_are_the_same_object() -> None:
@@ -179,9 +177,9 @@ def test_equal_rows_are_the_same_object() -> None:
     assert one == {"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}
     assert one["a"]["1"] is one["a"]["2"] is other["a"]["1"] is not other["a"]["2"]
     assert changes(one, other).rows == {}
-    with pytest.raises(ModelError, match="the state of the desk is not made of tables"):
+    with pytest.raises(ModelError, match="the state of the desk: expected {table: {key: {column: value}}}, got another structure"):
         reader.read('{"a": {"1": 5}}')
-    with pytest.raises(ModelError, match="the state of the desk cannot be read"):
+    with pytest.raises(ModelError, match="the state of the desk is not valid JSON"):
         reader.read('{"a": {"1": {"x": NaN}}}')
 
 
@@ -203,59 +201,62 @@ def over_http(tmp_path: Path) -> Iterator[str]:
         process.stderr.close()
 
 
-def test_over_http_a_conversation_has_a_session_of_its_own(over_http: str) -> None:
+def test_each_conversation_has_its_own_session_over_http(over_http: str) -> None:
     async def check(tools: ToolSource) -> None:
         assert tools.label == f"mcp:http://…@{over_http}?token=…"
         async with tools.open_toolbox("a") as one, tools.open_toolbox("b") as other:
             assert await call_tool(one, "add_note", title="milk") == ToolResult("added milk")
-            assert await other.state() == {"notes": {"milk": {"text": ""}}}  # this server keeps nothing apart
-            assert (await call_tool(one, "big")).text.endswith("these are the first 1,048,576]")
-            gone = await said(one, "die")
-            assert gone.startswith(f"no reply: the tool server http://…@{over_http}?token=… did not answer die: ")
-            assert "nobody answers there" in await said(other, "pid")
+            assert await other.state() == {"notes": {"milk": {"text": ""}}}  # this server does not separate sessions
+            assert (await call_tool(one, "big")).text.endswith("the first 1,048,576 of 2,000,000 bytes]")
+            gone = await result_text(one, "die")
+            assert gone.startswith(f"error: the tool server http://…@{over_http}?token=… did not respond to die: ")
+            assert "could not connect" in await result_text(other, "pid")
         for number in range(4):
-            with pytest.raises(ModelError, match="nobody answers there") as error:
+            with pytest.raises(ModelError, match="could not connect") as error:
                 async with tools.open_toolbox("c"):
                     pass
             assert error.value.fatal is (number == 3)
 
     use(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken", check)
     assert refusal(f"mcp:http://me:passw0rd@{over_http}?token=s3cr3tt0ken") == (
-        f"the tool server http://…@{over_http}?token=… cannot be used: nobody answers there"
+        f"the tool server http://…@{over_http}?token=… cannot be used: could not connect"
     )
 
 
 FAULTS = {
-    "garbage without end": ("def act(_):\n while True: os.write(1, b'garbage\\n' * 1000)", "it wrote without end and answered nothing"),
-    "notifications without end": (
+    "endless garbage": ("def act(_):\n while True: os.write(1, b'garbage\\n' * 1000)", "it flooded its output without responding"),
+    "endless notifications": (
         "NOISE = {'jsonrpc': '2.0', 'method': 'notifications/message', 'params': {'level': 'info', 'data': 'x' * 60000}}\n"
         "def act(_):\n while True: write(NOISE)",
-        "it wrote without end and answered nothing",
+        "it flooded its output without responding",
     ),
-    "a line without end": ("def act(_):\n while True: os.write(1, b'x' * 65536)", "it wrote a line of more than 16 MB"),
-    "closed output": ("def act(_):\n os.close(1)\n time.sleep(100)", "it closed its output"),
-    "killed": ("def act(_): os.kill(os.getpid(), 9)", "it was ended by signal 9 (Killed)"),
-    "not JSON": ("def act(_): print('{oops', flush=True)", "did not answer act within 1 s; it wrote '{oops' to its standard output"),
-    "no result": ("def act(_): answer({'content': 'x'})", "answered act with what is no answer: "),
-    "internal error": ("def act(_): fail(-32603, 'out of order')", "failed at act: 'out of order'"),
+    "an endless line": ("def act(_):\n while True: os.write(1, b'x' * 65536)", "it wrote a line longer than 16 MB"),
+    "closed output": ("def act(_):\n os.close(1)\n time.sleep(100)", "it closed its standard output"),
+    "killed": ("def act(_): os.kill(os.getpid(), 9)", "it was killed by signal 9 (Killed)"),
+    "not JSON": (
+        "def act(_): print('{oops', flush=True)",
+        "timed out: no response to act within 1 s; it wrote '{oops' to standard output, which is not an MCP message",
+    ),
+    "no result": ("def act(_): answer({'content': 'x'})", "returned an invalid response to act: "),
+    "internal error": ("def act(_): fail(-32603, 'out of order')", "returned an error for act: 'out of order'"),
 }
 
 
-@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.usefixtures("_short_grace_period")
 @pytest.mark.parametrize(("code", "expected"), FAULTS.values(), ids=FAULTS)
 def test_misbehaving_server_raises_a_model_error(tmp_path: Path, code: str, expected: str) -> None:
-    first, second = acted(raw_server(tmp_path, code), timeout=1 if "JSON" in expected or "oops" in expected else 10, times=2)
-    assert first.startswith("no reply: the tool server raw_0.py ")
+    first, second = call_act(raw_server(tmp_path, code), timeout=1 if "JSON" in expected or "oops" in expected else 10, times=2)
+    assert first.startswith("error: the tool server raw_0.py ")
     assert expected in first
-    assert expected in second  # and a conversation after it has a server of its own
+    assert expected in second  # the next conversation has its own server
 
 
 def test_error_response_of_a_server_is_an_error_result(tmp_path: Path) -> None:
-    assert acted(raw_server(tmp_path, "def act(_): fail(-32602, 'unknown ticket')")) == ["unknown ticket"]
+    assert call_act(raw_server(tmp_path, "def act(_): fail(-32602, 'unknown ticket')")) == ["unknown ticket"]
 
 
 def test_line_that_is_not_mcp_is_skipped(tmp_path: Path) -> None:
-    assert acted(raw_server(tmp_path, "print('starting …', flush=True)\ndef act(_): print('working'); text('fine')")) == ["fine"]
+    assert call_act(raw_server(tmp_path, "print('starting …', flush=True)\ndef act(_): print('working'); text('fine')")) == ["fine"]
 
 
 def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path: Path) -> None:
@@ -270,26 +271,26 @@ def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path:
     assert tool == Tool("act", "uses …", {"type": "object", "properties": {"key": {"type": "string", "default": "…"}}})
 
 
-BEGINNINGS = {
-    "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "there is no program called 'nosuchprogram' for the tool server"),
-    "ends": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it ended with exit status 3; its last words: 'no licence'"),
+UNUSABLE = {
+    "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "the tool server 'nosuchprogram' cannot be started: no such program"),
+    "exits": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it exited with status 3; standard error ends with 'no license'"),
     "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
     "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
-    "two of a name": (
+    "duplicate name": (
         "mcp:{twice}",
-        "the tool server raw_2.py answered which tools it has with what is no answer: 'two tools called act'",
+        "the tool server raw_2.py returned an invalid response to tools/list: 'two tools are named act'",
     ),
-    "no name": ("mcp:{nameless}", "the tool server raw_3.py answered which tools it has with what is no answer: 'a tool without a name'"),
-    "nobody there": ("mcp:http://127.0.0.1:1/mcp", "the tool server http://127.0.0.1:1/mcp cannot be used: nobody answers there"),
-    "no address": ("mcp:http://host:x/mcp", "the address of mcp: has a port that is no number from 1 to 65535"),
-    "no command": ("mcp:'python", "the command of mcp: cannot be read: no closing quotation"),
+    "no name": ("mcp:{nameless}", "the tool server raw_3.py returned an invalid response to tools/list: 'a tool without a name'"),
+    "no server": ("mcp:http://127.0.0.1:1/mcp", "the tool server http://127.0.0.1:1/mcp cannot be used: could not connect"),
+    "invalid address": ("mcp:http://host:x/mcp", "the address of mcp: has an invalid port (expected 1 to 65535)"),
+    "invalid command": ("mcp:'python", "mcp: invalid command: no closing quotation"),
 }
 
 
-@pytest.mark.usefixtures("_short_moments")
-@pytest.mark.parametrize(("spec", "expected"), BEGINNINGS.values(), ids=BEGINNINGS)
+@pytest.mark.usefixtures("_short_grace_period")
+@pytest.mark.parametrize(("spec", "expected"), UNUSABLE.values(), ids=UNUSABLE)
 def test_unusable_server_is_refused_on_entering(tmp_path: Path, spec: str, expected: str) -> None:
-    raw = raw_server(tmp_path, "print('no licence', file=sys.stderr)\nsys.exit(3)")
+    raw = raw_server(tmp_path, "print('no license', file=sys.stderr)\nsys.exit(3)")
     empty = raw_server(tmp_path, "TOOLS = []")
     twice = raw_server(tmp_path, "TOOLS += [{**TOOLS[0], 'description': 'another'}]")
     nameless = raw_server(tmp_path, "TOOLS += [{**TOOLS[0], 'name': ''}]")
@@ -298,11 +299,11 @@ def test_unusable_server_is_refused_on_entering(tmp_path: Path, spec: str, expec
     assert "s3cr3t" not in refused
 
 
-@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.usefixtures("_short_grace_period")
 def test_server_that_never_starts_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "START_TIMEOUT", 2)
-    command = raw_server(tmp_path, "print('waiting for a licence', file=sys.stderr)\ntime.sleep(100)")
-    with pytest.raises(BadInput, match="did not begin to speak MCP within 2 s; its last words: 'waiting for a licence'"):
+    command = raw_server(tmp_path, "print('waiting for a license', file=sys.stderr)\ntime.sleep(100)")
+    with pytest.raises(BadInput, match="did not complete the MCP handshake within 2 s; standard error ends with 'waiting for a license'"):
         use(f"mcp:{command}", lambda tools: asyncio.sleep(0), timeout=0.5)
 
 
@@ -313,7 +314,7 @@ def act(_): time.sleep(100)
 """
 
 
-@pytest.mark.usefixtures("_short_moments")
+@pytest.mark.usefixtures("_short_grace_period")
 def test_cancelled_conversation_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 

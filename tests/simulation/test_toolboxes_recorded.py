@@ -1,4 +1,4 @@
-"""Results that were recorded, given again; and several sources as one."""
+"""Recorded results as tools, joined tool sources, and invalid tool specs."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def row(*calls: tuple[dict[str, Any], str], tools: list[Any] | None = None) -> s
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> str:
-    path = tmp_path / "talks.jsonl"
+    path = tmp_path / "dataset.jsonl"
     rows = [
         row(({"city": "Oslo"}, "rain"), ({"city": "Rome"}, "sun")),
         row(({"city": "Oslo", "days": 1}, "snow"), ({"city": "Oslo", "days": 2}, "fog")),
@@ -55,7 +55,7 @@ def test_kth_call_returns_the_kth_result_then_the_last(recorded: str) -> None:
 
     async def run() -> None:
         async with open_tools([recorded]) as tools:
-            assert tools.label == "recorded:talks.jsonl"
+            assert tools.label == "recorded:dataset.jsonl"
             assert [tool.name for tool in tools.tools] == ["weather"]
             for _ in range(2):  # each conversation begins at the first
                 async with tools.open_toolbox("a") as toolbox:
@@ -70,13 +70,13 @@ def test_kth_call_returns_the_kth_result_then_the_last(recorded: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (row(({"city": "Oslo"}, "rain"), tools=[]), "has no tools in it"),
-        (row(), "has no result of any call in it"),
+        (row(({"city": "Oslo"}, "rain"), tools=[]), "no tools found"),
+        (row(), "no tool results found"),
         ("", "is empty"),
     ],
 )
 def test_file_without_tools_or_results_is_refused(tmp_path: Path, text: str, expected: str) -> None:
-    path = tmp_path / "talks.jsonl"
+    path = tmp_path / "dataset.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=expected):
         open_tools([f"recorded:{path}"])
@@ -93,7 +93,7 @@ def test_several_sources_are_joined_into_one_toolbox(recorded: str, tmp_path: Pa
 
     async def run() -> None:
         async with open_tools([recorded, "python:joined_desk_a:Desk", "python:joined_desk_b:Desk"]) as tools:
-            assert tools.label == "recorded:talks.jsonl + python:joined_desk_a:Desk + python:joined_desk_b:Desk"
+            assert tools.label == "recorded:dataset.jsonl + python:joined_desk_a:Desk + python:joined_desk_b:Desk"
             async with tools.open_toolbox("a") as toolbox:
                 assert [tool.name for tool in toolbox.tools] == ["weather", "close_a", "close_b"]
                 assert await toolbox.call(Call("weather", {"city": "Rome"})) == ToolResult("sun")
@@ -114,24 +114,24 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
         async with open_tools([recorded, recorded]):
             pass
 
-    with pytest.raises(BadInput, match=r"there are two tools called weather, in recorded:talks.jsonl and in recorded:talks.jsonl"):
+    with pytest.raises(BadInput, match=r"two tools are named weather: in recorded:dataset.jsonl and in recorded:dataset.jsonl"):
         asyncio.run(run())
 
 
 @pytest.mark.parametrize(
     ("specs", "expected"),
     [
-        ([], "no tools are named"),
-        ([""], "an empty text names no tools"),
-        (["mcp:"], "mcp: alone names no tools, mcp:'python server.py' was expected"),
-        (["python"], "python alone names no tools, python:my_tools was expected"),
-        (["recorded: "], "recorded: alone names no tools, recorded:train.jsonl was expected"),
-        (["recorded:nosuch.jsonl"], "there is no file nosuch.jsonl"),
-        (["pyton:x"], "there is no kind of tools called 'pyton'. Did you mean python?"),
-        (["server.py"], "server.py names no tools"),
+        ([], "no tools given"),
+        ([""], "tools: expected KIND:TEXT, got ''"),
+        (["mcp:"], "tools: expected something like mcp:'python server.py', got 'mcp:'"),
+        (["python"], "tools: expected something like python:my_tools, got 'python'"),
+        (["recorded: "], "tools: expected something like recorded:train.jsonl, got 'recorded:'"),
+        (["recorded:nosuch.jsonl"], "nosuch.jsonl: no such file"),
+        (["pyton:x"], "unknown kind of tools 'pyton'. Did you mean python?"),
+        (["server.py"], "tools: expected KIND:TEXT, got 'server.py'"),
         (
             ["http://me:passw0rd@localhost/mcp?key=s3cr3tt0ken"],
-            "http://…@localhost/mcp?… is an address, a tool server's has mcp: before it: mcp:http://localhost:8000/mcp",
+            "tools: expected mcp:URL for a tool server, got http://…@localhost/mcp?…",
         ),
     ],
 )
@@ -142,5 +142,5 @@ def test_invalid_tool_spec_is_refused_with_an_example(specs: list[str], expected
 
 
 def test_timeout_must_be_positive(recorded: str) -> None:
-    with pytest.raises(BadInput, match="more than 0 was expected"):
+    with pytest.raises(BadInput, match="expected more than 0 seconds, got 0"):
         open_tools([recorded], timeout=0)

@@ -1,4 +1,4 @@
-"""What a user understands of an agent's words. Most of these were written after the code, which was then mended where it failed on them."""
+"""Parsing agent turns. Most of the sentences were written after the code, which was then fixed where it failed."""
 
 import pytest
 
@@ -260,13 +260,13 @@ def test_question_asks_for_its_slots_in_any_wording(task: Task, said: str, slots
         (CHANGE, "So what's the update?", "asks_what_to_change"),
     ],
 )
-def test_turns_that_ask_for_no_slot_are_distinguished(task: Task, said: str, meaning: str) -> None:
+def test_turns_without_a_question_about_a_slot_are_distinguished(task: Task, said: str, meaning: str) -> None:
     turn = parse_agent_turn(said, task.slots, is_update=task.is_update)
     names = ("asks_confirmation", "asks_which_one", "asks_to_add", "asks_anything_else", "asks_goal", "asks_what_to_change")
-    understood = {name for name in (*names, "offer", "is_refusal", "is_done") if getattr(turn, name)}
-    understood |= {"is_found"} if meaning == "is_found" and turn.is_found else set()
+    found = {name for name in (*names, "offer", "is_refusal", "is_done") if getattr(turn, name)}
+    found |= {"is_found"} if meaning == "is_found" and turn.is_found else set()
     assert not turn.slots
-    assert understood == set(meaning.split())
+    assert found == set(meaning.split())
 
 
 def test_slots_are_in_the_order_of_the_question() -> None:
@@ -274,7 +274,7 @@ def test_slots_are_in_the_order_of_the_question() -> None:
     assert turn.slots == ["priority", "department_code", "title"]
 
 
-def test_words_of_the_users_own_values_ask_for_nothing() -> None:
+def test_words_in_the_users_values_are_not_questions() -> None:
     (task,) = read_tasks(scenario(ticket(slots={**SERVER, "title": "Who assigns the priority by the due date?"})))
     turn = parse_agent_turn(
         'I have noted "Who assigns the priority by the due date?" as the title. Which department is it for?', task.slots
@@ -282,7 +282,7 @@ def test_words_of_the_users_own_values_ask_for_nothing() -> None:
     assert turn.slots == ["department_code"]
 
 
-def test_problem_that_is_read_back_is_not_a_refusal() -> None:
+def test_problem_in_a_read_back_is_not_a_refusal() -> None:
     problem = "We cannot log in and it is not possible to work"
     (task,) = read_tasks(scenario(ticket(slots={**SERVER, "description": problem})))
     turn = parse_agent_turn(f"Description: {problem}\nI noted that {problem.lower()}. Correct?", task.slots)

@@ -1,4 +1,4 @@
-"""A model as the user, a script as the user, and which user a spec names."""
+"""The LLM user, the scripted user, and users by spec."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ CASE = Case("s1", instructions="You want a ticket for a slow server.", completio
 
 
 class ScriptedModel:
-    """A model that answers one thing after the other, and keeps what it was asked. The last answer is given for ever."""
+    """A model that returns these texts in order, the last one repeatedly, and stores its requests."""
 
     def __init__(self, *answers: str) -> None:
         self.requests: list[Case] = []
@@ -30,12 +30,12 @@ class ScriptedModel:
         return Prediction(case.id, trial, text=self._answers[min(len(self.requests), len(self._answers)) - 1], usage=Usage(1.0, 10, 2, 0.5))
 
 
-def spoken(messages: Sequence[Message], *answers: str) -> tuple[UserTurn, list[Case]]:
+def next_turn(messages: Sequence[Message], *answers: str) -> tuple[UserTurn, list[Case]]:
     predict = ScriptedModel(*answers)
     return asyncio.run(LLMUser(predict, "m").start_session(CASE, 0).next_turn(messages)), predict.requests
 
 
-HEARD = (Message("user", "My server is slow."), Message("assistant", "What is the title?"))
+MESSAGES = (Message("user", "My server is slow."), Message("assistant", "What is the title?"))
 
 
 def test_model_gets_swapped_roles_without_tool_messages() -> None:
@@ -46,7 +46,7 @@ def test_model_gets_swapped_roles_without_tool_messages() -> None:
         Message("tool", "TKT-0001", (), "c1", "create_ticket"),
         Message("assistant", "What is the title?"),
     ]
-    _, (requests,) = spoken(session.visible_messages, "Slow server")
+    _, (requests,) = next_turn(session.visible_messages, "Slow server")
     assert [(message.role, message.text) for message in requests.messages[1:]] == [
         ("user", "Hello! How can I help you today?"),
         ("assistant", "My server is slow."),
@@ -69,11 +69,11 @@ def test_model_gets_swapped_roles_without_tool_messages() -> None:
     "messages, roles",
     [
         ((), "U"),
-        (HEARD, "UAU"),
-        (HEARD[:1], "UAU"),
+        (MESSAGES, "UAU"),
+        (MESSAGES[:1], "UAU"),
         ((Message("user", "a"), Message("user", "b")), "UAUAU"),
         ((Message("assistant", "Welcome!"),), "U"),
-        ((*HEARD, Message("assistant", "Hello?")), "UAU"),
+        ((*MESSAGES, Message("assistant", "Hello?")), "UAU"),
     ],
 )
 def test_request_starts_and_ends_with_the_agent_and_alternates(messages: tuple[Message, ...], roles: str) -> None:
@@ -115,8 +115,8 @@ def test_user_turn_is_extracted_from_the_response(answer: str, text: str, done: 
         ("What is the title?", "not the assistant"),
     ],
 )
-def test_invalid_user_turn_is_requested_once_more(first: str, hint: str) -> None:
-    turn, requests = spoken(HEARD, first, "Slow server")
+def test_invalid_user_turn_causes_one_more_request(first: str, hint: str) -> None:
+    turn, requests = next_turn(MESSAGES, first, "Slow server")
     assert turn == UserTurn("Slow server", False, Usage(2.0, 20, 4, 1.0, 2))
     assert hint in requests[1].messages[-1].text
     assert requests[0].id != requests[1].id
@@ -124,16 +124,16 @@ def test_invalid_user_turn_is_requested_once_more(first: str, hint: str) -> None
 
 @pytest.mark.parametrize("answer", ["", "Assistant: Sure!", "How may I assist you?", "   \n"])
 def test_fallback_turn_replaces_a_second_invalid_turn(answer: str) -> None:
-    turn, requests = spoken(HEARD, answer)
+    turn, requests = next_turn(MESSAGES, answer)
     assert (turn.text, turn.done, len(requests)) == (FALLBACK_TURN, False, 2)
 
 
-def test_early_stop_is_requested_again_then_accepted() -> None:
-    assert spoken((), "###DONE###", "My server is slow.")[0].text == "My server is slow."
-    assert spoken((), "###DONE###")[0].done
+def test_early_stop_is_accepted_after_a_second_request() -> None:
+    assert next_turn((), "###DONE###", "My server is slow.")[0].text == "My server is slow."
+    assert next_turn((), "###DONE###")[0].done
 
 
-def test_repeated_turn_is_requested_again() -> None:
+def test_repeated_turn_causes_one_more_request() -> None:
     predict = ScriptedModel("Slow server", "Slow server", "It is about the mail server")
     user_session = LLMUser(predict, "m").start_session(CASE, 0)
 
@@ -167,7 +167,7 @@ class _NoTools:
     "answer", ["", "blah blah", "Assistant: I am a helpful assistant.", "###DONE###", "Bye!", "I I I I I", "####", "{}"]
 )
 @pytest.mark.parametrize("reply", ["", "Sure.", "blah blah"])
-def test_nonsense_model_still_reaches_an_ending(answer: str, reply: str) -> None:
+def test_conversation_with_a_nonsense_model_ends(answer: str, reply: str) -> None:
     async def play() -> str:
         user_session = LLMUser(ScriptedModel(answer), "m").start_session(CASE, 0)
         session = Session(CASE, 0, _NoTools(), [])
@@ -187,7 +187,7 @@ def test_nonsense_model_still_reaches_an_ending(answer: str, reply: str) -> None
 
 
 def test_scenario_without_instructions_is_refused() -> None:
-    with pytest.raises(BadInput, match="c1 has no instructions"):
+    with pytest.raises(BadInput, match="^scenario 'c1' cannot be simulated because it has no instructions"):
         LLMUser(ScriptedModel(""), "m").start_session(Case("c1"), 0)
 
 
@@ -202,17 +202,17 @@ def test_script_is_said_line_by_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "data, turn",
+    "data, sentence",
     [
-        ({}, r"rows.jsonl, line 3 \(s1\) has no script"),
-        ({"script": []}, r"data.script is \[\]"),
-        ({"script": "Hello"}, "data.script is 'Hello', a list"),
-        ({"script": ["Hello", ""]}, "none of them empty"),
-        ({"script": [1]}, r"data.script is \[1\]"),
+        ({}, r"cannot be simulated because data.script is missing"),
+        ({"script": []}, r"data.script: expected a list of non-empty lines, got \[\]"),
+        ({"script": "Hello"}, "data.script: expected a list of non-empty lines, got 'Hello'"),
+        ({"script": ["Hello", ""]}, r"expected a list of non-empty lines, got \['Hello', ''\]"),
+        ({"script": [1]}, r"expected a list of non-empty lines, got \[1\]"),
     ],
 )
-def test_scenario_without_a_script_is_refused(data: dict[str, object], turn: str) -> None:
-    with pytest.raises(BadInput, match=turn):
+def test_scenario_without_a_valid_script_is_refused(data: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadInput, match=f"^rows.jsonl, line 3: scenario 's1'.*{sentence}"):
         ScriptUser().start_session(Case("s1", place=Place("rows.jsonl", 3), instructions="…", data=data), 0)
 
 
@@ -240,25 +240,25 @@ def test_spec_selects_a_user(spec: str, kind: type, label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec, turn",
+    "spec, sentence",
     [
-        ("rule-basd", "no user called 'rule-basd'. Did you mean rule-based"),
-        ("rule-based:chaty", "no rule-based user called 'chaty'. Did you mean chatty"),
-        ("rule-based:", "no rule-based user called ''"),
+        ("rule-basd", "unknown user 'rule-basd'. Did you mean rule-based"),
+        ("rule-based:chaty", "unknown style 'chaty' of the rule-based user. Did you mean chatty"),
+        ("rule-based:", "unknown style '' of the rule-based user"),
         ("scripts", "Did you mean script"),
-        ("script:x.txt", "a script stands in its scenario"),
+        ("script:x.txt", "the script user takes no options, got 'script:x.txt'"),
         ("opnai:gpt", "Did you mean openai"),
         ("tunde", "Did you mean tuned"),
-        ("", "no user is named"),
+        ("", "no user given"),
     ],
 )
-def test_unknown_user_is_refused_with_the_nearest(spec: str, turn: str) -> None:
-    with pytest.raises(BadInput, match=turn) as refused:
+def test_unknown_user_is_refused_with_the_closest_name(spec: str, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence) as refused:
         open_user(spec, open_model=_open_model, models=["tuned"])
     assert refused.value.hint
 
 
-def test_users_can_be_entered_and_left() -> None:
+def test_users_can_be_entered_and_exited() -> None:
     async def within() -> list[str]:
         labels = []
         for spec in ("rule-based", "script", "openai:x"):

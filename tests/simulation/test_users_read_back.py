@@ -1,4 +1,4 @@
-"""What a user makes of a read-back: other words are no mistake, another value is."""
+"""Checking a read-back: another spelling is correct, another value is wrong."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -
 
 
 @pytest.mark.parametrize(
-    "value, text, alike",
+    "value, text, same",
     [
         ("IT", "Information Technology", True),
         ("FAC", "Facilities", True),
@@ -75,8 +75,8 @@ def test_another_value_in_its_place_is_wrong(text: str, found: dict[str, str]) -
         ("2", "two", False),
     ],
 )
-def test_equivalent_spellings_are_the_same_value(value: str, text: str, alike: bool) -> None:
-    assert is_same_value(value, text) is alike
+def test_equivalent_spellings_are_the_same_value(value: str, text: str, same: bool) -> None:
+    assert is_same_value(value, text) is same
 
 
 @pytest.mark.parametrize(

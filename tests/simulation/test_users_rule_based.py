@@ -110,7 +110,7 @@ def test_refusal_is_accepted_after_insisting_once(style: str) -> None:
     assert "TKT-0004" not in lines(conversation)[2]
 
 
-def test_after_a_refusal_the_next_task_is_brought_up() -> None:
+def test_next_task_is_raised_after_a_refusal() -> None:
     form = both_forms()
 
     def agent(conversation: Any) -> str:
@@ -121,7 +121,7 @@ def test_after_a_refusal_the_next_task_is_brought_up() -> None:
     assert form.submitted == [SERVER]
 
 
-def test_something_else_instead_of_what_was_refused_is_not_wanted() -> None:
+def test_alternative_to_a_refused_task_is_declined() -> None:
     agent = form_agents.repeating("I can't delete tickets, but I can close it instead. Shall I close it?")
     conversation, done = converse(agent, scenario({"goal": "delete ticket TKT-0004", "slots": {"ticket_id": "TKT-0004"}}))
     assert done
@@ -144,7 +144,7 @@ def test_something_else_instead_of_what_was_refused_is_not_wanted() -> None:
     ],
 )
 @pytest.mark.parametrize("style", STYLES)
-def test_with_who_says_the_same_for_ever_the_user_gives_up(text: str, style: str) -> None:
+def test_user_gives_up_if_the_agent_repeats_itself(text: str, style: str) -> None:
     conversation, done = converse(form_agents.repeating(text), scenario(ticket(), action_item()), style)
     assert done
     assert re.search("give up", lines(conversation)[-1])
@@ -181,12 +181,12 @@ def test_matching_option_is_picked(style: str) -> None:
         ("Would you like to receive a newsletter?", r"^No|not needed"),
     ],
 )
-def test_unknown_values_are_not_invented(question: str, answer: str) -> None:
+def test_unknown_values_are_not_hallucinated(question: str, answer: str) -> None:
     conversation, _ = converse(form_agents.repeating(question), scenario(ticket()))
     assert re.search(answer, lines(conversation)[1], re.IGNORECASE)
 
 
-def test_ticket_of_an_earlier_task_is_named_by_its_identifier() -> None:
+def test_user_says_the_identifier_of_an_earlier_ticket() -> None:
     replies = iter(
         ["Your ticket TKT-0815 has been created.", "For which ticket is the action item?", "Shall I add it?", "Added the action item."]
     )
@@ -196,7 +196,7 @@ def test_ticket_of_an_earlier_task_is_named_by_its_identifier() -> None:
     assert "TKT-0815" in lines(conversation)[2]
 
 
-def test_user_follows_an_agent_that_goes_on_by_itself() -> None:
+def test_user_follows_an_agent_that_starts_the_next_task() -> None:
     replies = iter(
         [
             "Ticket TKT-0001 has been created. What is the title of the action item?",
@@ -233,7 +233,7 @@ def test_found_ticket_is_not_a_finished_update() -> None:
     assert re.match(r"\W*(yes|sure|correct|that's right)", lines(conversation)[3], re.IGNORECASE)
 
 
-def test_whether_it_was_understood_at_all_is_answered_without_details() -> None:
+def test_question_about_the_intent_is_answered_without_details() -> None:
     case = scenario(ticket(slots={**SERVER, "priority": "Low"}, changes={"priority": "Critical"}))
     conversation, _ = asyncio.run(
         form_agents.converse(RuleBasedUser(), lambda _: "So you would like to open a ticket, is that right?", case, max_turns=2)
@@ -252,7 +252,7 @@ def test_offer_of_a_later_task_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_no_goodbye_while_a_yes_is_asked_for(style: str) -> None:
+def test_user_does_not_leave_while_the_agent_asks_for_confirmation(style: str) -> None:
     text = "I've updated the priority. Your draft has been saved. Shall I create the ticket now, or is there anything else?"
     session = RuleBasedUser(style).start_session(scenario(ticket(opening=" ".join(SERVER.values()))), 0)
 
@@ -275,7 +275,7 @@ def test_unasked_values_are_said_before_confirmation() -> None:
     assert "John Smith" not in lines(conversation)[2]
 
 
-def test_own_wording_of_the_scenario_is_used() -> None:
+def test_wording_in_the_scenario_is_used() -> None:
     case = scenario(
         ticket(opening="Hi, the server is slow again, I want a ticket.", says={"priority": "as urgent as it gets"}), closing="Cheers, bye."
     )
@@ -287,7 +287,7 @@ def test_own_wording_of_the_scenario_is_used() -> None:
     assert lines(conversation)[2] == "Cheers, bye."
 
 
-def test_seed_alone_decides_the_words() -> None:
+def test_words_depend_only_on_seed_style_scenario_and_trial() -> None:
     case = scenario(ticket(), action_item())
     first = converse(both_forms(), case, "chatty", trial=1, seed=5)
     converse(both_forms(), scenario(ticket(), case_id="s2"), "chatty")
@@ -330,7 +330,7 @@ EXPECTED = Case(
 )
 
 
-def test_without_tasks_the_expected_calls_make_them() -> None:
+def test_tasks_default_to_the_expected_calls() -> None:
     first, second = read_tasks(EXPECTED)
     assert (first.goal, second.goal) == ("create a support ticket", "create an action item")
     assert {name: slot.value for name, slot in first.slots.items()} == SERVER
@@ -364,7 +364,7 @@ def test_matcher_becomes_a_knowable_value(wanted: Any, value: Any) -> None:
     assert (task.slots["it"].value if "it" in task.slots else None) == value
 
 
-def test_without_expected_calls_what_is_wanted_is_what_the_description_says() -> None:
+def test_task_defaults_to_the_description_without_expected_calls() -> None:
     conversation, done = converse(form_agents.refusing(), Case("c", instructions="…", description="Please delete all tickets"))
     assert done
     assert "Please delete all tickets" in lines(conversation)[0]
@@ -373,23 +373,23 @@ def test_without_expected_calls_what_is_wanted_is_what_the_description_says() ->
 @pytest.mark.parametrize(
     "data, text",
     [
-        ({"tasks": []}, "data.tasks is an empty list, at least one task"),
-        ({"tasks": "x"}, "data.tasks is text, a list was expected"),
-        ({"tasks": [1]}, r"data.tasks\[0\] is a number, an object"),
-        ({"tasks": [{"goal": "x"}, {"gaol": "x"}]}, r"data.tasks\[1\]: there is no field called 'gaol'. Did you mean goal"),
-        ({"tasks": [{}]}, "no goal, no opening and no slots"),
+        ({"tasks": []}, "data.tasks: expected at least one task, got an empty list"),
+        ({"tasks": "x"}, "data.tasks: expected a list, got a string"),
+        ({"tasks": [1]}, r"data.tasks\[0\]: expected an object, got a number"),
+        ({"tasks": [{"goal": "x"}, {"gaol": "x"}]}, r"data.tasks\[1\]: unknown field 'gaol'. Did you mean goal"),
+        ({"tasks": [{}]}, "expected a goal, an opening or slots, got none of them"),
         ({"tasks": [{"goal": 1}]}, "goal"),
         (
             {"tasks": [{"goal": "x", "slots": {"priority": 1}, "changes": {"prioritty": 2}}]},
-            "no slot called 'prioritty'. Did you mean priority",
+            "unknown slot 'prioritty'. Did you mean priority",
         ),
         ({"tasks": [{"goal": "x", "slots": []}]}, "slots"),
-        ({"style": "chaty"}, "data.style is 'chaty'.*Did you mean chatty"),
-        ({"closing": 1}, "data.closing is a number, text"),
+        ({"style": "chaty"}, "data.style: .* got 'chaty'. Did you mean chatty"),
+        ({"closing": 1}, "data.closing: expected a string, got a number"),
     ],
 )
-def test_data_that_cannot_be_used_says_where(data: dict[str, Any], text: str) -> None:
-    with pytest.raises(BadInput, match=f"^bad: .*{text}"):
+def test_invalid_data_is_refused_with_its_field(data: dict[str, Any], text: str) -> None:
+    with pytest.raises(BadInput, match=f"^scenario 'bad': .*{text}"):
         RuleBasedUser().start_session(Case("bad", instructions="…", expected=EXPECTED.expected, data=data), 0)
 
 
@@ -411,7 +411,7 @@ def test_megabyte_of_agent_text_is_fast() -> None:
         assert done
 
 
-def test_tools_tell_the_values_that_there_are() -> None:
+def test_choices_come_from_the_tools() -> None:
     tool = Tool("open", "", {"type": "object", "properties": {"grade": {"type": "string", "enum": ["gold", "silver"]}}})
     case = Case("c", (), (tool,), instructions="…", expected=(Call("open", {"grade": "gold"}),))
     replies = iter(["Gold or silver?", "So a silver grade account, right?", "Fine, gold. Right?", "It has been opened."])

@@ -1,4 +1,4 @@
-"""A world of notes: plan 3 asks for the note n3. Its expert can be told to make mistakes at some plans."""
+"""A world of notes: plan 3 asks for the note n3. Its expert makes configured mistakes in some plans."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -23,15 +23,15 @@ class Notes:
         return f"N-{len(self.notes)}"
 
     def transfer(self) -> str:
-        """Hand over to a person."""
-        return "Handed over."
+        """Transfer to a person."""
+        return "Transferred."
 
     def state(self):
         return {"notes": self.notes}
 
 
 def add_note(title: str, text: str = "") -> str:
-    """Add a note, and tell nobody what there is."""
+    """Add a note, without a state."""
     return "N-1"
 '''
 RULES = {"rules": [{"id": "few", "says": "One note is enough.", "at_most": {"times": 1, "calls": "add_note"}}]}
@@ -80,14 +80,14 @@ class NotesExpert:
             return
         self._world.simulated.append(session.case.id)
         if mistake == "error":
-            raise ModelError("the clerk fell ill")
+            raise ModelError("the agent failed")
         if mistake == "says nothing":
             session.messages.append(Message("assistant", ""))
-        title = "hallucinated" if mistake == "invents" else f"n{number - 1}" if mistake == "other note" else f"n{number}"
+        title = "hallucinated" if mistake == "hallucinates" else f"n{number - 1}" if mistake == "other note" else f"n{number}"
         arguments = {"titel": title} if mistake == "misspells" else {"title": title}
         for index in range(2 if mistake == "twice" else 0 if mistake == "nothing" else 1):
             await self._call(session, Call("add_note", arguments, "call_1" if mistake == "same id" else f"call_{index}"))
-        if mistake == "hands over":
+        if mistake == "transfers":
             await self._call(session, Call("transfer", {}, "call_9"))
         if mistake == "never ends":
             session.ending = STEP_LIMIT
@@ -113,7 +113,7 @@ class NotesUser:
 
 
 class NotesUserSession:
-    """Says enough words of its own that no two conversations are near-duplicates."""
+    """Says enough unique words that no two conversations are near-duplicates."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         self._number = plan["number"]

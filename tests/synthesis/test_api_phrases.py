@@ -1,4 +1,4 @@
-"""Operations and things in the words of people."""
+"""Phrases for operations, fields and rows."""
 
 import re
 from typing import Any
@@ -64,7 +64,7 @@ def test_operation_without_a_name_is_phrased_by_its_path(method: str, path: str,
     ("name", "money"),
     [("price", True), ("unitPrice", True), ("amount_due", True), ("balance", True), ("km", False), ("payment_number", False), ("", False)],
 )
-def test_only_what_is_called_so_is_money(name: str, money: bool) -> None:
+def test_amount_of_money_is_recognized_by_its_name(name: str, money: bool) -> None:
     assert is_money(name) is money
     assert ("$" in describe_row({name: 2.5}, "")) is money
 
@@ -168,7 +168,7 @@ def test_renewal_extends_dates() -> None:
         (join_texts(["a", "b", "c"], "or"), "a, b or c"),
     ],
 )
-def test_words(found: str, expected: str) -> None:
+def test_phrases(found: str, expected: str) -> None:
     assert found == expected
 
 

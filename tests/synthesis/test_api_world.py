@@ -1,4 +1,4 @@
-"""Synthesis from an OpenAPI file alone: plans, who predictions, and that every conversation is fit to be kept."""
+"""Synthesis from an OpenAPI file: plans, conversations, and that all of them pass the quality filter."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_every_conversation_is_grounded_follows_the_rules_and_reaches_the_end_st
 
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY])
-def test_seed_decides_the_words(path: str) -> None:
+def test_seed_determines_the_words(path: str) -> None:
     simulate_plans.cache_clear()
     first = simulate_plans(path, 8, seed=7)[2]
     simulate_plans.cache_clear()
@@ -115,7 +115,7 @@ def test_declined_write_changes_nothing() -> None:
         assert any(message.text.startswith("No,") for message in prediction.transcript if message.role == "user")
 
 
-def test_customers_are_identified_before_anything_else_where_the_policy_says_so() -> None:
+def test_customers_are_identified_first_if_the_policy_requires_it() -> None:
     for case in api_world(RETAIL).plans(40, seed=5):
         names = [call.name for call in case.expected]
         if names and names != ["transfer_to_human_agents"]:
@@ -136,7 +136,7 @@ def test_utterances_read_naturally(path: str) -> None:
     _, _, predictions, _ = simulate_plans(path, MANY)
     for prediction in predictions:
         said = [message.text for message in prediction.transcript if message.role == "user"]
-        assert len(set(said)) == len(said), "nobody says the same twice"
+        assert len(set(said)) == len(said), "users do not repeat themselves"
         for message in prediction.transcript[1:]:
             if message.role in ("user", "assistant") and message.text:
                 assert not re.search(r"[{}]|\bNone\b|\bTrue\b|\ba a\b|\bthe the\b|  |_id\b|\ba [aeo]\w", message.text, re.IGNORECASE), (
@@ -151,7 +151,7 @@ def test_sparse_file_is_used_completely() -> None:
 
 
 def test_person_among_several_is_said_not_guessed() -> None:
-    """Whatever is about a patient has their name, or what else tells them from the others, said by the user before."""
+    """Before a call about a patient, the user says their name, or a detail that distinguishes them from others."""
     _, _, predictions, _ = simulate_plans(CLINIC, MANY, balance=True)
     checked = 0
     for prediction in predictions:
@@ -195,21 +195,21 @@ def _answers(transcript: tuple[Message, ...], tool: str) -> list[str]:
 _PET = {"$ref": "#/components/schemas/Pet"}
 
 
-def _pets(answered: bool, number: bool) -> dict[str, Any]:
-    """The pet shop's file; creating a pet is answered with it, and ids are numbers, if so wanted."""
+def _pets(returns_pet: bool, number: bool) -> dict[str, Any]:
+    """Return the pet shop's file; optionally, creating a pet returns it, and ids are numbers."""
     document: dict[str, Any] = yaml.safe_load((FOLDER / "pets_api.yaml").read_text(encoding="utf-8"))
-    if answered:
+    if returns_pet:
         document["paths"]["/pets"]["post"]["responses"]["201"]["content"] = {"application/json": {"schema": _PET}}
     if number:
         document["components"]["schemas"]["Pet"]["properties"]["id"] = {"type": "integer", "format": "int64"}
     return document
 
 
-@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("returns_pet", [False, True])
 @pytest.mark.parametrize("number", [False, True])
-def test_new_key_is_unique(tmp_path: Path, answered: bool, number: bool) -> None:
+def test_new_key_is_unique(tmp_path: Path, returns_pet: bool, number: bool) -> None:
     path = tmp_path / "pets.json"
-    path.write_text(json.dumps(_pets(answered, number)), encoding="utf-8")
+    path.write_text(json.dumps(_pets(returns_pet, number)), encoding="utf-8")
     api = MockApi(read_api(str(path)))
     _, cases, predictions, tools = simulate_plans(str(path), 60)
     created = 0
@@ -273,11 +273,11 @@ def test_api_world_describes_itself() -> None:
     assert {"renewLoan: refused", "listHolds: done", "placeHold: declined", "no operation for it"} <= set(world.branches)
 
 
-def test_instructions_hold_all_that_a_model_would_need_to_say() -> None:
+def test_instructions_contain_everything_that_an_llm_user_needs_to_say() -> None:
     for case in api_world(RETAIL).plans(20, seed=2):
         for goal in _goals(case):
             assert goal["wish"] in case.instructions
-            assert all(tell["text"] in case.instructions for tell in goal.get("tells", ()))
+            assert all(inform["text"] in case.instructions for inform in goal.get("informs", ()))
 
 
 def test_confirmation_templates_are_recognized() -> None:
@@ -295,7 +295,7 @@ def test_user_recognizes_the_acts_of_the_expert(act: str) -> None:
 
 
 class Mute:
-    """A user who only ever says hello."""
+    """A user that only says hello."""
 
     label = "mute"
 
@@ -314,7 +314,7 @@ class Mute:
         return None
 
 
-def test_without_answers_nothing_is_done() -> None:
+def test_no_call_is_made_without_answers() -> None:
     _, cases, predictions, _ = simulate_plans(RETAIL, 10, user=Mute())
     for case, prediction in zip(cases, predictions, strict=True):
         assert prediction.calls == (), case.id
@@ -341,13 +341,13 @@ def test_informed_values_are_recognized(tell: InformAct, said: list[str], expect
 @pytest.mark.parametrize(
     ("document", "expected"),
     [
-        ({"openapi": "3.0.0", "paths": {}}, "it has no operations"),
-        ({"swagger": "2.0", "paths": {}}, "it is Swagger 2.0, OpenAPI 3 was expected"),
+        ({"openapi": "3.0.0", "paths": {}}, "no operations found"),
+        ({"swagger": "2.0", "paths": {}}, "expected OpenAPI 3, got Swagger 2.0"),
         (
             {"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": {"$ref": "#/no"}}}}}},
-            "it refers to '#/no', which is not there",
+            "$ref '#/no' points to nothing in the file",
         ),
-        ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200 is not an object"),
+        ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200: not an object"),
     ],
 )
 def test_invalid_file_is_refused(tmp_path: Path, document: dict[str, Any], expected: str) -> None:
@@ -388,7 +388,7 @@ _TREE = {
         }}},
     ],
 )  # fmt: skip
-def test_sparse_and_odd_files_work(tmp_path: Path, paths: dict[str, Any]) -> None:
+def test_sparse_and_unusual_files_work(tmp_path: Path, paths: dict[str, Any]) -> None:
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Odd"}, "paths": paths, "s": {"Node": _TREE}}), encoding="utf-8")
     _, cases, predictions, tools = simulate_plans(str(path), 12)
@@ -398,8 +398,8 @@ def test_sparse_and_odd_files_work(tmp_path: Path, paths: dict[str, Any]) -> Non
         assert StateEvaluator().evaluate(Attempt(case.expected, prediction.calls, prediction=prediction)).values["reached"] == 1
 
 
-def test_case_without_a_plan_is_refused() -> None:
-    with pytest.raises(BadInput, match="strange has no plan of a conversation with an API"):
+def test_scenario_without_a_plan_is_refused() -> None:
+    with pytest.raises(BadInput, match="scenario 'strange' cannot be simulated because data.plan is not a plan for an API"):
         api_world(LIBRARY).user(7).start_session(Case("strange", instructions="…"), 0)
 
 

@@ -1,4 +1,4 @@
-"""Coverage: what is counted adds up, and what never happens is named."""
+"""Coverage: counts add up, and what never happens is listed."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_counts_add_up() -> None:
     assert sum(times for given in found.parameters.values() for times in given.values()) == sum(len(call.arguments) for call in calls)
 
 
-def test_no_rows_cover_nothing() -> None:
+def test_coverage_without_rows_is_empty() -> None:
     found = coverage([], [], TOOLS, ["a"])
     assert found.never_called == ["find", "close", "ping"]
     assert (found.never_given, found.never_taken) == ([], ["a"])

@@ -1,4 +1,4 @@
-"""What is kept and what is not: each reason, by a conversation that has nothing else against it."""
+"""The quality filter: each rejection reason alone, and near-duplicates."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def conversation(
     number: int = 1,
     states: EndStates | None = None,
 ) -> SimulatedConversation:
-    """A conversation that is kept, but for what is given."""
+    """Return a conversation that is accepted, except for the given problem."""
     call = Call(called, {"title": title} if called == "add" else {}, "1")
     if messages is None:
         messages = (
@@ -49,33 +49,33 @@ def test_conversation_that_follows_its_plan_has_no_rejection_reason() -> None:
 @pytest.mark.parametrize(
     "given, code, sentence",
     [
-        ({"title": "scanner"}, "hallucinated_value", 'add: title = "scanner" stands nowhere before the call'),
-        ({"messages": (Message("user", "x"), Message("assistant", " "))}, "empty_assistant", "the assistant says nothing"),
-        ({"metrics": {"state.reached": 0.0}}, "end_state", "the end state is another one"),
+        ({"title": "scanner"}, "hallucinated_value", 'add: title="scanner" does not appear earlier in the conversation (hallucinated)'),
+        ({"messages": (Message("user", "x"), Message("assistant", " "))}, "empty_assistant", "the assistant message has "),
+        ({"metrics": {"state.reached": 0.0}}, "end_state", "the end state differs from the plan"),
         (
             {"metrics": {"state.reached": 0.0}, "notes": (Note("state_difference", "notes: a new row was not made"),)},
             "end_state",
             "notes: a new row was not made",
         ),
-        ({"metrics": {"process.reliability": 0.0}}, "calls", "planned: nothing; called: nothing"),
-        ({"metrics": {}}, "calls", "planned: nothing; called: nothing"),
+        ({"metrics": {"process.reliability": 0.0}}, "calls", "planned: none; called: none"),
+        ({"metrics": {}}, "calls", "planned: none; called: none"),
         (
             {"metrics": {"state.reached": 1.0, "process.recall": 0.5}, "states": EndStates()},
             "calls",
-            "planned: nothing; called: nothing",
+            "planned: none; called: none",
         ),
         (
             {"metrics": {"state.reached": 1.0, "process.recall": 1.0, "process.args_recall": 0.9}, "states": EndStates()},
             "calls",
-            "planned: nothing; called: nothing",
+            "planned: none; called: none",
         ),
-        ({"metrics": {}, "states": EndStates(unknown="add() is refused: no")}, "refused", "add() is refused: no"),
+        ({"metrics": {}, "states": EndStates(unknown="add() returned an error: no")}, "refused", "add() returned an error: no"),
         ({"notes": (Note("policy_violation", "ask-first: ask"),)}, "policy", "ask-first: ask"),
-        ({"misses": 1}, "not_recorded", "for 1 of 1 calls no result was recorded"),
-        ({"ending": "turn limit"}, "ending", "it ended with turn limit"),
-        ({"ending": ""}, "ending", "it ended with nothing that is known"),
-        ({"planned": "transfer_to_human"}, "transfer", "it was not handed over, which was planned"),
-        ({"called": "transfer_to_human", "ending": "transfer"}, "transfer", "it was handed over, which was not planned"),
+        ({"misses": 1}, "not_recorded", "1 of 1 calls have no recorded result"),
+        ({"ending": "turn limit"}, "ending", "it ended with: turn limit"),
+        ({"ending": ""}, "ending", "it ended with: unknown"),
+        ({"planned": "transfer_to_human"}, "transfer", "the planned transfer is missing"),
+        ({"called": "transfer_to_human", "ending": "transfer"}, "transfer", "a transfer that was not planned"),
     ],
     ids=str,
 )
@@ -97,18 +97,18 @@ def test_endings_that_count_as_finished() -> None:
     )
 
 
-def test_calls_decide_where_the_end_state_is_unknown() -> None:
+def test_calls_decide_if_the_end_state_is_unknown() -> None:
     one = conversation(metrics={"process.reliability": 1.0})
     assert one.judged_by_calls
     assert rejection_reasons(one) == []
     assert not conversation().judged_by_calls
 
 
-def test_additional_reads_do_not_matter_where_the_end_state_is_known() -> None:
+def test_additional_reads_do_not_matter_if_the_end_state_is_known() -> None:
     assert rejection_reasons(conversation(metrics={"process.reliability": 0.0, "state.reached": 1.0})) == []
 
 
-def test_end_state_decides_where_the_plan_changes_something() -> None:
+def test_end_state_decides_if_the_plan_changes_something() -> None:
     metrics = {"state.reached": 1.0, "process.recall": 0.5, "process.args_recall": 0.5}
     assert rejection_reasons(conversation(metrics=metrics, states=EndStates(expected={"notes": {"n1": {}}}))) == []
 
@@ -122,21 +122,25 @@ def test_each_kind_of_reason_is_reported_once() -> None:
 def test_near_duplicate_of_an_accepted_conversation_is_rejected() -> None:
     text = "Please add a note about the printer on the third floor, which has been out of order since Monday, and tell Ann about it"
     other = "The scanner? No: the printer. Somebody should write down that it makes a noise, and that we would like to have a new one"
-    judged = QualityFilter(10)
+    quality_filter = QualityFilter(10)
     said = enumerate([text, text, text, other, f"{other}!"], 1)
-    judged.add([conversation(said=words, number=number, ending="turn limit" if number == 1 else "completed") for number, words in said])
-    assert [each.plan.id for each in judged.accepted] == ["p2", "p4"]
-    assert [(each.conversation.plan.id, [reason.code for reason in each.reasons]) for each in judged.rejected] == [
+    quality_filter.add(
+        [conversation(said=words, number=number, ending="turn limit" if number == 1 else "completed") for number, words in said]
+    )
+    assert [each.plan.id for each in quality_filter.accepted] == ["p2", "p4"]
+    assert [(each.conversation.plan.id, [reason.code for reason in each.reasons]) for each in quality_filter.rejected] == [
         ("p1", ["ending"]),
         ("p3", ["near_duplicate"]),
         ("p5", ["near_duplicate"]),
     ]
-    assert [each.reasons[0].sentence for each in judged.rejected[1:]] == ["100% of it is the same as p2", "100% of it is the same as p4"]
+    assert [each.reasons[0].sentence for each in quality_filter.rejected[1:]] == ["100% similar to p2", "100% similar to p4"]
 
 
 def test_conversations_beyond_the_requested_number_are_ignored() -> None:
     texts = [f"note {' '.join(f'w{number}x{place}' for place in range(30))} about the printer" for number in range(4)]
-    judged = QualityFilter(2)
-    judged.add([conversation(said=text, number=number, ending="goodbye" if number else "turn limit") for number, text in enumerate(texts)])
-    assert [each.plan.id for each in judged.accepted] == ["p1", "p2"]
-    assert (judged.missing, judged.judged, len(judged.rejected)) == (0, 3, 1)
+    quality_filter = QualityFilter(2)
+    quality_filter.add(
+        [conversation(said=text, number=number, ending="goodbye" if number else "turn limit") for number, text in enumerate(texts)]
+    )
+    assert [each.plan.id for each in quality_filter.accepted] == ["p1", "p2"]
+    assert (quality_filter.missing, quality_filter.judged, len(quality_filter.rejected)) == (0, 3, 1)

@@ -1,4 +1,4 @@
-"""Synthesis: rounds, files, bytes. The expert of `notes_world` makes the mistakes it is told to make."""
+"""Synthesis: rounds, files, reproducibility. The expert of `notes_world` makes configured mistakes."""
 
 import json
 import sys
@@ -78,9 +78,9 @@ def test_report_names_the_plan_of_every_row() -> None:
         ("twice", {"end_state", "policy"}),
         ("other note", {"end_state"}),
         ("nothing", {"end_state"}),
-        ("invents", {"hallucinated_value", "end_state"}),
+        ("hallucinates", {"hallucinated_value", "end_state"}),
         ("misspells", {"schema_violation", "end_state"}),
-        ("hands over", {"transfer"}),
+        ("transfers", {"transfer"}),
         ("never ends", {"ending"}),
         ("says nothing", {"empty_assistant"}),
     ],
@@ -96,7 +96,7 @@ def test_flawed_conversation_is_rejected_and_replaced(mistake: str, codes: set[s
     assert list(row) == ["plan", "reasons", "messages", "tools"]
     assert (row["plan"], {reason["code"] for reason in row["reasons"]}) == ("add-0001", codes)
     assert row["reasons"][0]["sentence"] == report.reasons[row["reasons"][0]["code"]].sentence
-    assert world.requests == [(4, 0), (2, 4)]  # three of four are kept, so for one that is missing it takes two
+    assert world.requests == [(4, 0), (2, 4)]  # three of four are accepted, so two plans for one missing conversation
     assert [line["id"] for line in lines("data/plans.jsonl")] == [f"add-{number:04}" for number in range(5)]
 
 
@@ -123,20 +123,20 @@ def test_conversation_with_other_tools_than_listed_is_an_error() -> None:
     other = Tool("add_note", "", {"type": "object"})
     report = run_synthesis(NotesWorld(), 2, listed_tools=(other, Tool("gone", "", {})))
     assert (report.accepted, report.errors) == (0, 2)
-    assert report.first_error == "the tools are not those that were there at the beginning: gone is gone and transfer is new"
+    assert report.first_error == "the tools have changed since the start: gone was removed, transfer was added"
 
 
-def test_plan_that_the_tools_refuse_is_rejected_even_with_every_call_made() -> None:
+def test_plan_whose_call_returns_an_error_is_rejected_even_if_all_calls_are_made() -> None:
     Path("notes.py").write_text(TOOLS.replace('return f"N-{len(self.notes)}"', 'raise ValueError("no more notes")'), encoding="utf-8")
     report = run_synthesis(NotesWorld(), 2)
     assert (report.accepted, list(report.reasons)) == (0, ["refused"])
-    assert report.reasons["refused"].sentence.startswith('add_note(title="n0") is refused: ')
+    assert report.reasons["refused"].sentence.startswith('add_note(title="n0") returned an error: ')
 
 
 def test_error_is_not_a_rejection_and_is_retried_on_resume() -> None:
     world = NotesWorld({1: "error", 2: "nothing"})
     report = run_synthesis(world, 5)
-    assert (report.accepted, report.errors, report.first_error) == (5, 1, "the clerk fell ill")
+    assert (report.accepted, report.errors, report.first_error) == (5, 1, "the agent failed")
     assert list(report.reasons) == ["end_state"]
     world.mistakes.pop(1)
     world.simulated.clear()
@@ -148,7 +148,7 @@ def test_error_is_not_a_rejection_and_is_retried_on_resume() -> None:
 
 
 def test_same_seed_gives_same_bytes_at_any_concurrency() -> None:
-    mistakes = {2: "twice", 5: "invents", 12: "never ends"}
+    mistakes = {2: "twice", 5: "hallucinates", 12: "never ends"}
     for out, concurrency in (("a", 1), ("b", 10), ("c", 3)):
         run_synthesis(NotesWorld(mistakes), 12, out=out, concurrency=concurrency)
     assert files("a") == files("b") == files("c")
@@ -179,25 +179,25 @@ def test_resume_simulates_nothing_twice() -> None:
 
 def test_existing_output_is_not_overwritten() -> None:
     run_synthesis(NotesWorld(), 2)
-    with pytest.raises(BadInput, match="conversations were made into data already"):
+    with pytest.raises(BadInput, match="data already contains a synthesis"):
         run_synthesis(NotesWorld(), 2)
     Path("mine").mkdir()
     Path("mine/train.jsonl").write_text("precious")
     for resume in (False, True):
-        with pytest.raises(BadInput, match="there is a train.jsonl in mine already, which was not made here"):
+        with pytest.raises(BadInput, match="mine/train.jsonl already exists, and was not written by callmark synth"):
             run_synthesis(NotesWorld(), 2, out="mine", resume=resume)
     assert Path("mine/train.jsonl").read_text() == "precious"
 
 
 def test_resume_with_other_plans_is_refused() -> None:
     run_synthesis(NotesWorld(), 3)
-    with pytest.raises(BadInput, match="the plans are others than those that data was begun with"):
+    with pytest.raises(BadInput, match="data was started with other plans"):
         run_synthesis(NotesWorld(), 3, seed=8, resume=True)
 
 
 def test_resume_with_another_policy_is_refused() -> None:
     run_synthesis(NotesWorld({1: "nothing"}), 3)
-    with pytest.raises(BadInput, match="was begun with system"):
+    with pytest.raises(BadInput, match='data/runs/round-1: system: expected .*, got "Something else."'):
         run_synthesis(NotesWorld({1: "nothing"}), 3, policy="Something else.", resume=True)
 
 
@@ -223,20 +223,20 @@ def test_mocked_results_are_marked_in_every_row() -> None:
     assert len(list(callmark.load("data/train.jsonl"))) == 3
 
 
-def test_exhausted_budget_stops_and_writes_what_there_is() -> None:
+def test_exhausted_budget_stops_and_writes_finished_conversations() -> None:
     report = run_synthesis(NotesWorld(), 5, budget=Budget(max_tokens=0))
     assert (report.accepted, report.stopped) == (0, "--max-tokens-total 0 was reached")
 
 
 def test_coverage_counts_accepted_conversations() -> None:
-    report = run_synthesis(NotesWorld({1: "hands over", 2: "invents"}), 6)
+    report = run_synthesis(NotesWorld({1: "transfers", 2: "hallucinates"}), 6)
     assert report.coverage.tools == {"add_note": 6, "transfer": 0}
     assert report.coverage.parameters == {"add_note": {"title": 6, "text": 0}, "transfer": {}}
     assert sum(report.coverage.branches.values()) == 6
     assert report.coverage.never_taken == ["never"]
 
 
-def test_given_plans_are_played_by_the_expert_of_their_world() -> None:
+def test_expert_of_the_world_follows_given_plans() -> None:
     run_synthesis(NotesWorld(), 4)
     plans = [row for row in callmark.load("data/plans.jsonl") if isinstance(row, Case)]
     run_synthesis(ScenarioWorld(plans, "plans.jsonl", world=NotesWorld()), 4, out="again")
@@ -246,20 +246,20 @@ def test_given_plans_are_played_by_the_expert_of_their_world() -> None:
 def test_scenarios_without_a_plan_need_an_agent() -> None:
     plans = [structs.replace(plan, data={}) for plan in NotesWorld().plans(2, seed=7)]
     for world in (None, NotesWorld()):
-        with pytest.raises(BadInput, match=r"mine.jsonl can be played with an agent only"):
+        with pytest.raises(BadInput, match=r"mine.jsonl has no plans for an expert, so an agent is required"):
             run_synthesis(ScenarioWorld(plans, "mine.jsonl", world=world, tools=NotesWorld.tools), 2)
     assert not Path("data").exists()
 
 
 def test_plan_with_unknown_tool_is_refused_before_anything_is_simulated() -> None:
     world = NotesWorld()
-    with pytest.raises(BadInput, match=r"'add-0000'.* expects add_note, which is no tool that there is"):
+    with pytest.raises(BadInput, match=r"'add-0000' cannot be simulated because it expects add_note, which is not a listed tool"):
         run_synthesis(world, 2, tools=("python:json:dumps",))
     assert not Path("data").exists()
 
 
-def test_plan_that_the_user_cannot_play_is_refused_before_anything_is_simulated() -> None:
-    with pytest.raises(BadInput, match="add-0000 has no script"):
+def test_plan_that_the_user_cannot_simulate_is_refused_before_anything_is_simulated() -> None:
+    with pytest.raises(BadInput, match="scenario 'add-0000' cannot be simulated because data.script is missing"):
         run_synthesis(NotesWorld(), 2, user=ModelSettings(model="script"))
     assert not Path("data").exists()
 
@@ -268,6 +268,6 @@ def test_plan_that_the_user_cannot_play_is_refused_before_anything_is_simulated(
     "number, accepted, rejected, size", [(10, 0, 0, 10), (10, 8, 2, 3), (10, 0, 10, 10), (10, 1, 9, 10), (10, 5, 0, 5)]
 )
 def test_round_size_follows_the_acceptance_rate(number: int, accepted: int, rejected: int, size: int) -> None:
-    judged = QualityFilter(number)
-    judged.accepted, judged.rejected = [None] * accepted, [None] * rejected  # type: ignore[list-item]
-    assert round_size(judged) == size
+    quality_filter = QualityFilter(number)
+    quality_filter.accepted, quality_filter.rejected = [None] * accepted, [None] * rejected  # type: ignore[list-item]
+    assert round_size(quality_filter) == size

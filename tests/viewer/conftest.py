@@ -1,4 +1,4 @@
-"""A real browser: Debian's chromium, driven by Playwright. Where one of them is missing, its tests are skipped and say what to install.
+"""A real browser: Debian's chromium, driven by Playwright. If one of them is missing, its tests are skipped and say what to install.
 
 The browser's event loop runs in this thread while it is open, so it is closed after the tests of this folder.
 """
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
-# Records everything that would show that text from data became script; installed before the page runs. Playwright itself needs `eval`; a
-# page that called it would violate its policy.
+# Records every sign that text from data was executed as script; installed before the page runs. Playwright itself needs `eval`; a page that
+# called it would violate its policy.
 WATCH = """
 window.hits = [];
 const record = (what) => (...given) => { window.hits.push(what + ": " + String(given[0]).slice(0, 200)); };
@@ -66,7 +66,7 @@ def browser() -> Iterator["Browser"]:
 
 @contextmanager
 def open_pages(browser: "Browser") -> Iterator[Opener]:
-    """Open pages, and check in the end: no request to anyone else, no policy violation, no script error, no script from data."""
+    """Open pages, and check at the end: no request to another host, no policy violation, no script error, no script from data."""
     pages: list[tuple[Page, list[str]]] = []
 
     def open_page(
@@ -99,7 +99,7 @@ def opened(browser: "Browser") -> Iterator[Opener]:
 
 @pytest.fixture(scope="module")
 def opened_once(browser: "Browser") -> Iterator[Opener]:
-    """Open pages that several tests use one after the other."""
+    """Open pages that several tests share."""
     with open_pages(browser) as open_page:
         yield open_page
 
@@ -174,7 +174,7 @@ def viewer_address(shop_folder: Path) -> Iterator[str]:
 
 
 def write_report_of(*runs: Path) -> Path:
-    """Write the report of these runs beside their folder."""
+    """Write the report of these runs next to their folder."""
     out = runs[0].parent.parent / f"{'-'.join(run.name for run in runs)}.html"
     write_report([Run(str(run)) for run in runs], str(out))
     return out

@@ -1,7 +1,7 @@
-"""The runs that browser tests look at: a shop's decision points by two models, and a help desk's simulated conversations.
+"""The runs of the browser tests: two models on the decision points of a shop, and simulated conversations of a help desk.
 
-Of the shop's 36 cases `base` has 16 right, 19 wrong and one error; `tuned` has 33 right. 18 are fixed, 2 broken, 14 right and one wrong in
-both.
+Of the shop's 36 cases, `base` has 16 correct, 19 wrong and one error; `tuned` has 33 correct. 18 are fixed, 2 broken, 14 correct and one
+wrong in both.
 """
 
 import json
@@ -38,7 +38,7 @@ def cancel(n: int) -> dict[str, Any]:
 
 
 def shop(path: Path) -> Path:
-    """Write twelve conversations in which an order is canceled: the calls are in messages 1, 3 and 5."""
+    """Write twelve conversations in which an order is canceled, with calls in messages 1, 3 and 5."""
     return write_rows(
         path,
         *(
@@ -93,7 +93,7 @@ def shop_runs(folder: Path) -> Path:
 
 
 def callmark(*arguments: str | Path) -> None:
-    """Run the command line as a process: its event loop cannot run beside the browser's."""
+    """Run the command line as a process, because its event loop cannot run alongside the browser's."""
     done = subprocess.run([sys.executable, "-m", "callmark", *map(str, arguments)], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -102,7 +102,7 @@ DESK_CASES = ("create-chattily-02", "not-allowed-01")
 
 
 def desk_run(folder: Path) -> Path:
-    """Simulate the sloppy chatbot at two scenarios, twice each: in the first it breaks rules and opens a ticket twice."""
+    """Simulate the sloppy chatbot on two scenarios, twice each: in the first it breaks rules and opens a ticket twice."""
     from callmark.cli.main import run
 
     desk = files("callmark.worlds") / "helpdesk"

@@ -30,7 +30,7 @@ def go(page: Page, state: str, wait: str) -> None:
     page.locator(wait).first.wait_for()
 
 
-# A few rows are checked as well as many, and faster.
+# A few rows are as good a check as many, and faster.
 FILTERED = "run=base&q=s8&tool=cancel_order&fault=wrong_value&sort=-score"
 COMPARED = "run=tuned&base=base&q=s3"
 
@@ -43,7 +43,7 @@ def test_report_is_accessible(opened: Opener, both_report: Path, dark: bool, wid
     expect(page.locator('.bar[aria-pressed="true"]').first).to_be_visible()
     assert findings(page) == []
     go(page, "run=base&q=s8&case=s8%3A5", "#case-title:visible")
-    page.get_by_role("button", name="show message 0").click()
+    page.get_by_role("button", name="Show message 0").click()
     expect(page.locator(".highlighted")).to_be_visible()
     assert findings(page) == []
     go(page, COMPARED, ".forest:visible")
@@ -53,7 +53,7 @@ def test_report_is_accessible(opened: Opener, both_report: Path, dark: bool, wid
     go(page, "nothing", ".runs:visible")
     assert findings(page) == []
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert findings(page) == []
 
 

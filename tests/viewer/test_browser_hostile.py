@@ -1,4 +1,4 @@
-"""Hostile text in every field of a run: nothing runs, nothing is requested, and the text check_text.
+"""Hostile text in every field of a run: nothing is executed, nothing is requested, and the text is shown as text.
 
 Every page is watched for scripts, dialogs, requests and policy violations (`open_pages` in conftest.py); the text of each field begins with
 the field's name, so that a test can look for it.
@@ -158,7 +158,7 @@ def check_text(page: Page, selector: str, *texts: str) -> None:
 
 def test_list_of_runs_shows_hostile_text(page: Page) -> None:
     go(page, ".runs:visible", nothing="x")
-    called = (f"model{TRICKS[0]}", f"model{TRICKS[1]}", f"label2{TRICKS[2]}")  # by the model, where one was asked
+    called = (f"model{TRICKS[0]}", f"model{TRICKS[1]}", f"label2{TRICKS[2]}")  # by the model, if the run has one
     check_text(page, ".runs", *called, "decisions", f"data{TRICKS[1]}", f"made{TRICKS[0]}")
 
 
@@ -242,7 +242,7 @@ def test_table_and_search_show_hostile_text(page: Page) -> None:
         page.get_by_label("Search ids").fill(f"id{trick}")
         expect(page.locator(".row")).not_to_have_count(0)
         check_text(page, ".row .cell-case", f"id{trick}")
-        check_text(page, ".row .cell-called", f"odd{trick}")
+        check_text(page, ".row .cell-actual", f"odd{trick}")
     check_text(page, ".chip", PLAIN[-1])
 
 
@@ -274,7 +274,7 @@ def test_megabyte_word_is_folded_and_does_not_block_the_page(page: Page) -> None
         go(page, "#case-title:visible", run=run, case=name)
         check_text(page, ".case-conversation", "w" * 200)
         assert len(page.locator("#case").text_content() or "") < 500_000
-        page.get_by_role("button", name=re.compile("show more of")).first.click()
+        page.get_by_role("button", name=re.compile("Show more of")).first.click()
         for width in (390, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width

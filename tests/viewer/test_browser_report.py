@@ -7,10 +7,16 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
 
+from msgspec import structs
 from playwright.sync_api import Page, expect
 
-from tests.graded_runs import make_run, right, some
+from callmark.grading.grade import fault_sentence
+from callmark.types import Fault, FaultKind
+from callmark.viewer.case_columns import FAULT_KINDS
+from tests.graded_runs import make_run, right, some, wrong
+from tests.rows import call
 from tests.viewer.conftest import Opener, write_report_of
+from tests.viewer.grading_helpers import case, grade_run, predicted
 
 
 def row_count(page: Page) -> str:
@@ -44,10 +50,10 @@ def test_report_opens_with_the_headline_and_the_charts(base: Page) -> None:
     expect(base).to_have_title("base · callmark")
     first = base.locator(".tile").first
     expect(first.locator(".tile-number")).to_have_text(".614")
-    expect(first.locator(".tile-interval")).to_have_text(re.compile(r"^\.\d{3}–\.\d{3}$"))
+    expect(first.locator(".tile-interval")).to_have_text(re.compile(r"^\[\.\d{3}, \.\d{3}\]$"))
     expect(base.locator("#counts")).to_have_text("36 cases · 12 conversations · 1 error")
     assert row_count(base) == "36 cases"
-    for title in ("which tool was called instead", "what went wrong", "scores", "weakest tools", "by position", "time to answer"):
+    for title in ("Which tool was called instead", "What went wrong", "Scores", "Weakest tools", "By position", "Latency"):
         expect(base.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(base.get_by_text("1× HTTP 503")).to_be_visible()
 
@@ -55,25 +61,23 @@ def test_report_opens_with_the_headline_and_the_charts(base: Page) -> None:
 @pytest.mark.parametrize(
     "name, filtered, chips",
     [
-        ("fault=wrong_value", "8 of 36 cases", ["fault wrong value"]),
-        ("fault=missing_argument", "3 of 36 cases", ["fault missing argument"]),
-        ("tool=get_order&actual=get_user", "4 of 36 cases", ["expected get_order", "called get_user"]),
-        ("tool=cancel_order&actual=no call", "3 of 36 cases", ["expected cancel_order", "called no call"]),
-        ("tool=cancel_order&actual=unknown tool", "1 of 36 cases", ["expected cancel_order", "called unknown tool"]),
-        ("tool=get_user", "12 of 36 cases", ["expected get_user"]),
-        ("score=.5", "11 of 36 cases", ["score .5"]),
-        ("score=error", "1 of 36 cases", ["score error"]),
-        ("position=5", "12 of 36 cases", ["message 5"]),
-        ("time=2–5 s", "12 of 36 cases", ["time 2–5 s"]),
+        ("fault=wrong_value", "8 of 36 cases", ["Fault wrong value"]),
+        ("fault=missing_argument", "3 of 36 cases", ["Fault missing argument"]),
+        ("tool=get_order&actual=get_user", "4 of 36 cases", ["Expected get_order", "Actual get_user"]),
+        ("tool=cancel_order&actual=no call", "3 of 36 cases", ["Expected cancel_order", "Actual no call"]),
+        ("tool=cancel_order&actual=unknown tool", "1 of 36 cases", ["Expected cancel_order", "Actual unknown tool"]),
+        ("tool=get_user", "12 of 36 cases", ["Expected get_user"]),
+        ("score=.5", "11 of 36 cases", ["Score .5"]),
+        ("score=error", "1 of 36 cases", ["Score error"]),
+        ("position=5", "12 of 36 cases", ["Message 5"]),
+        ("time=2–5 s", "12 of 36 cases", ["Latency 2–5 s"]),
     ],
 )
 def test_chart_click_filters_the_table_and_second_click_removes_the_filter(base: Page, name: str, filtered: str, chips: list[str]) -> None:
     click_mark(base, name)
     assert row_count(base) == filtered
     assert len(shown(base)) == int(filtered.split()[0])
-    labels = [
-        " ".join(text.replace("×", "").replace("take this filter off", "").split()) for text in base.locator(".chip").all_inner_texts()
-    ]
+    labels = [" ".join(text.replace("×", "").replace("Remove this filter", "").split()) for text in base.locator(".chip").all_inner_texts()]
     assert labels == chips
     expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "true")
     click_mark(base, name)
@@ -87,13 +91,13 @@ def test_filters_combine_and_each_chip_removes_its_own(base: Page) -> None:
     base.get_by_label("Expected tool", exact=True).select_option("get_order")
     base.get_by_label("Search ids").fill("#w2006")
     assert shown(base) == ["s6:1"]
-    base.locator(".chip", has_text="search").click()
+    base.locator(".chip", has_text="Search").click()
     assert row_count(base) == "4 of 36 cases"
-    base.locator(".chip", has_text="expected").click()
+    base.locator(".chip", has_text="Expected").click()
     assert row_count(base) == "8 of 36 cases"
-    base.get_by_label("Score", exact=True).select_option("right")
-    expect(base.get_by_text("No case fits.")).to_be_visible()
-    base.get_by_role("button", name="Clear the filters").click()
+    base.get_by_label("Score", exact=True).select_option("correct")
+    expect(base.get_by_text("No matching cases.")).to_be_visible()
+    base.get_by_role("button", name="Clear filters").click()
     assert row_count(base) == "36 cases"
 
 
@@ -116,17 +120,17 @@ def test_search_covers_ids_calls_faults_and_errors(base: Page, sought: str, foun
 def test_column_sorts_ascending_descending_and_not_at_all(base: Page) -> None:
     heads = base.locator(".row-head")
     first = shown(base)
-    heads.get_by_role("button", name="score").click()
+    heads.get_by_role("button", name="Score").click()
     scores = [text for text in base.locator(".row .cell-score").all_inner_texts() if text]
     assert scores == sorted(scores, key=float)
     expect(base.locator(".row").first).to_have_class(re.compile("wrong"))
-    heads.get_by_role("button", name="score").click()
+    heads.get_by_role("button", name="Score").click()
     expect(heads.locator(".cell-score")).to_have_attribute("aria-sort", "descending")
     expect(base.locator(".row").first).to_have_class(re.compile("right"))
-    heads.get_by_role("button", name="score").click()
+    heads.get_by_role("button", name="Score").click()
     assert shown(base) == first
-    heads.get_by_role("button", name="time").click()
-    assert base.locator(".row .cell-time").first.inner_text() == "50 ms"
+    heads.get_by_role("button", name="Latency").click()
+    assert base.locator(".row .cell-latency").first.inner_text() == "50 ms"
 
 
 def test_case_shows_differences_fault_and_conversation(base: Page) -> None:
@@ -134,16 +138,18 @@ def test_case_shows_differences_fault_and_conversation(base: Page) -> None:
     base.locator(".row").click()
     case = base.get_by_role("article", name="Case")
     expect(case.locator("#case-title")).to_have_text("s8:5")
-    expect(case.locator(".outcome-label")).to_have_text("✗ wrong.5")
+    expect(case.locator(".outcome-label")).to_have_text("✗ Wrong.5")
     row = case.locator(".arguments tbody tr", has_text="order_id")
     expect(row.locator("mark.right")).to_have_text("1")
     expect(row.locator("mark.wrong")).to_have_text("2")
     expect(row.locator("td").nth(1)).to_have_text('"#W2008"')
     expect(case.locator(".arguments tbody tr", has_text="reason").locator("mark")).to_have_count(0)
-    expect(case.locator(".fault")).to_contain_text('order_id: "#W2008", "#W1008" was expected; it was taken from message 0')
+    expect(case.locator(".fault > div")).to_have_text(
+        'order_id: expected "#W1008", got "#W2008" (from message 0) Show message 0Wrong value · counted by call, process'
+    )
     assert case.locator(".messages > .message .role").all_inner_texts() == ["user\n0", "assistant\n1", "tool\n2", "assistant\n3", "tool\n4"]
-    expect(case.locator(".decision")).to_contain_text('expectedcancel_order(order_id="#W1008"')
-    case.get_by_text("how it went on in the data, 3 messages").click()
+    expect(case.locator(".decision")).to_contain_text('Expectedcancel_order(order_id="#W1008"')
+    case.get_by_text("Rest of the recorded conversation, 3 messages").click()
     expect(case.get_by_text("It is cancelled.")).to_be_visible()
 
 
@@ -152,15 +158,62 @@ def test_wrong_value_links_to_the_message_it_was_taken_from(opened: Opener, base
     message = page.locator('.message[data-message="0"]')
     expect(page.locator(".decision")).to_be_in_viewport()
     expect(message).not_to_be_in_viewport(ratio=1)
-    page.get_by_role("button", name="show message 0").click()
+    page.get_by_role("button", name="Show message 0").click()
     expect(message).to_be_in_viewport(ratio=1)
     expect(message).to_have_class(re.compile("highlighted"))
     expect(message.locator("mark.highlight")).to_have_text("#W2008")
     expect(message).to_be_focused()
 
 
+def fault_of(kind: FaultKind) -> Fault:
+    if kind.endswith(("_argument", "_type", "_value")):
+        origin = ("elsewhere", 0) if kind == "wrong_value" else (None, None)
+        return Fault(kind, 0, 0, "city", {"$glob": "BN-*", "$case": False}, "Bonn", ("call",), *origin)
+    return Fault(kind, None, 0, None, 'f(city="Ulm")', 'g(city="Bonn")', ("call",))
+
+
+def test_page_shows_the_fault_sentences_of_the_terminal(opened: Opener, tmp_path: Path) -> None:
+    grade = structs.replace(wrong("a"), actual=("f",), faults=tuple(map(fault_of, FAULT_KINDS)))
+    page = opened(f"{write_report_of(make_run(tmp_path / 'runs' / 'all', [grade])).as_uri()}#run=all&case=a", wait=".fault")
+    sentences = page.locator(".fault > div > span").all_inner_texts()
+    kinds = [text.partition(" · ")[0] for text in page.locator(".fault-kind").all_inner_texts()]
+    assert sentences == [fault_sentence(fault_of(kind), "f") for kind in FAULT_KINDS]
+    assert kinds == [kind.replace("_", " ").capitalize() for kind in FAULT_KINDS]
+
+
+def test_matchers_are_shown_as_people_wrote_them(opened: Opener, tmp_path: Path) -> None:
+    expected = call("get_weather", {"city": {"$glob": "BN-*", "$case": False}, "days": {"$any": True}})
+    run = grade_run(tmp_path, [case("a", [expected])], [predicted("a", call("get_weather", {"city": "Ulm", "days": 2}))])
+    page = opened(f"{write_report_of(Path(run.folder.path)).as_uri()}#run=base&case=a", wait=".fault")
+    expect(page.locator(".arguments tbody tr", has_text="city").locator("td").first).to_have_text("BN-*")
+    expect(page.locator(".decision .call").first).to_have_text('get_weather(city=BN-*, days={"$any":true})')
+    expect(page.locator(".row .cell-expected")).to_have_text("get_weather(city=BN-*, days=2)")
+
+
+def test_weakest_tools_ranks_tools_with_at_least_five_cases(opened: Opener, tmp_path: Path) -> None:
+    numbers = {"rare": 4, "common": 17}
+    cases = [case(f"{tool}{n}", [call(tool, {})]) for tool, number in numbers.items() for n in range(number)]
+    run = grade_run(tmp_path, cases, [predicted(one["id"], call("common", {})) for one in cases])
+    panel = opened(write_report_of(Path(run.folder.path))).locator(".panel", has_text="Weakest tools")
+    expect(panel.locator(".bar")).to_have_count(1)
+    expect(panel.locator(".bar")).to_contain_text("1 17 cases")
+    expect(panel.locator(".hint")).to_have_text("Mean score, lowest first. Not ranked: 1 tool with fewer than 5 cases.")
+
+
+def test_long_tool_names_are_shortened_until_they_differ(opened: Opener, tmp_path: Path) -> None:
+    names = [f"exchange_delivered_order_{item}_of_a_customer_account" for item in ("items", "gifts", "parts")]
+    cases = [case(f"{name}{n}", [call(name, {})]) for name in names for n in range(5)]
+    run = grade_run(tmp_path, cases, [predicted(one["id"]) for one in cases])
+    page = opened(write_report_of(Path(run.folder.path)))
+    bars = page.locator(".panel", has_text="Weakest tools").locator(".bar-name").all_inner_texts()
+    axis = page.locator(".heat .axis[text-anchor]").evaluate_all("(all) => all.map((each) => each.lastChild.data)")
+    for labels in (bars, axis):
+        assert len(labels) == len(set(labels)) == 3
+        assert all("…" in label for label in labels)
+
+
 @pytest.mark.parametrize(
-    "case, sentence", [("s0:3", "stands nowhere in the conversation"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")]
+    "case, sentence", [("s0:3", "(hallucinated)"), ("s2:5", "Shall I?"), ("s5:3", "HTTP 503"), ("s11:5", "drop_order")]
 )
 def test_other_outcomes_are_shown(base: Page, case: str, sentence: str) -> None:
     base.evaluate("(name) => { location.hash = `run=base&case=${name}`; }", case)
@@ -170,7 +223,7 @@ def test_other_outcomes_are_shown(base: Page, case: str, sentence: str) -> None:
 
 def test_address_restores_the_state(opened: Opener, base: Page) -> None:
     click_mark(base, "fault=wrong_value")
-    base.locator(".row-head").get_by_role("button", name="case").click()
+    base.locator(".row-head").get_by_role("button", name="Case").click()
     base.get_by_label("Search ids").fill("get_user")
     base.locator(".row").nth(1).click()
     expect(base.locator("#case-title")).to_be_visible()
@@ -204,11 +257,11 @@ def test_back_and_forward_restore_earlier_states(base: Page) -> None:
 
 def test_invalid_address_shows_what_is_missing(opened: Opener, base_report: Path) -> None:
     page = opened(f"{base_report.as_uri()}#run=base&case=gone&fault=nonsense&sort=%00&nothing=1&trial=x")
-    expect(page.get_by_text("This run has no such case.")).to_be_visible()
+    expect(page.get_by_text("This run has no case with this id.")).to_be_visible()
     page.get_by_role("button", name="Close").click()
-    page.get_by_role("button", name="Clear the filters").click()
+    page.get_by_role("button", name="Clear filters").click()
     assert row_count(page) == "36 cases"
-    assert "no run called nothing" in opened(f"{base_report.as_uri()}#run=nothing").locator(".notice").inner_text()
+    assert "No run named nothing" in opened(f"{base_report.as_uri()}#run=nothing").locator(".notice").inner_text()
 
 
 def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
@@ -221,14 +274,14 @@ def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
     click_mark(page, "run=tuned&change=broken")
     assert shown(page) == ["s3:3", "s7:3"]
     assert page.locator(".row .cell-change").all_inner_texts() == ["✓→✗ broken", "✓→✗ broken"]
-    page.get_by_role("group", name="Against the baseline").get_by_role("button", name="fixed").click()
+    page.get_by_role("group", name="Change from the baseline").get_by_role("button", name="Fixed").click()
     assert row_count(page) == "18 of 36 cases"
-    page.get_by_role("group", name="Against the baseline").get_by_role("button", name="all").click()
+    page.get_by_role("group", name="Change from the baseline").get_by_role("button", name="All").click()
     click_mark(page, "run=tuned&change=both wrong")
     page.locator(".row").click()
     case = page.locator("#case")
-    expect(case.locator(".outcome-label")).to_have_text(["✗ wrong.5base", "✗ wrong.5tuned"])
-    expect(case.locator(".arguments thead")).to_have_text("argumentexpectedbasetuned")
+    expect(case.locator(".outcome-label")).to_have_text(["✗ Wrong.5base", "✗ Wrong.5tuned"])
+    expect(case.locator(".arguments thead")).to_have_text("ArgumentExpectedbasetuned")
     expect(page.locator("#overview .tile-change").first).to_have_text("+.343")
 
 
@@ -252,9 +305,9 @@ def test_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Path) 
 def test_report_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path) -> None:
     one, other = make_run(tmp_path / "runs" / "one", some(2, of=4)), make_run(tmp_path / "runs" / "other", [right("else")], digest="two")
     page = opened(write_report_of(one, other))
-    expect(page.locator(".notice", has_text="These runs are not compared")).to_have_text(
-        "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
-        "Runs are compared on the cases that they share: grade both on the same dataset."
+    expect(page.locator(".notice", has_text="These runs cannot be compared")).to_have_text(
+        "These runs cannot be compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
+        "Runs are compared on the cases that both have: grade both on the same dataset."
     )
     expect(page.locator(".tile-number").first).to_have_text(".500")
 
@@ -262,7 +315,7 @@ def test_report_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path)
 def test_page_is_operable_by_keyboard(base: Page) -> None:
     keys = base.keyboard
     keys.press("?")
-    expect(base.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(base.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     keys.press("Escape")
     expect(base.get_by_role("dialog")).to_have_count(0)
     keys.press("/")
@@ -292,7 +345,7 @@ def test_page_is_operable_by_keyboard(base: Page) -> None:
 
 
 def test_each_chart_is_one_tab_stop_with_arrow_keys_inside(base: Page) -> None:
-    bars = base.locator(".panel", has_text="what went wrong").locator(".bar")
+    bars = base.locator(".panel", has_text="What went wrong").locator(".bar")
     bars.first.focus()
     for _ in range(2):
         base.keyboard.press("ArrowDown")
@@ -330,12 +383,12 @@ def test_chosen_theme_is_stored(opened: Opener, base_report: Path) -> None:
     light, dark = opened(base_report), opened(base_report, dark=True)
     seen = light.evaluate(paper)
     assert seen != dark.evaluate(paper)
-    dark.get_by_role("button", name="Use light colours").click()
+    dark.get_by_role("button", name="Use the light theme").click()
     assert dark.evaluate(paper) == seen
     dark.reload()
     dark.locator(".row").first.wait_for()
     assert dark.evaluate(paper) == seen
-    dark.get_by_role("button", name="Use dark colours").click()
+    dark.get_by_role("button", name="Use the dark theme").click()
     assert dark.evaluate(paper) != seen
 
 
@@ -378,24 +431,24 @@ def test_print_has_the_rows_and_no_controls(opened: Opener, base_report: Path) -
 def test_simulated_conversations_are_shown(opened: Opener, desk_report: Path) -> None:
     page = opened(desk_report)
     expect(page.locator("#counts")).to_contain_text("2 cases")
-    expect(page.get_by_role("heading", name="by scenario type")).to_be_visible()
-    expect(page.get_by_role("heading", name="over 2 trials")).to_be_visible()
-    expect(page.get_by_text("which tool was called instead")).to_have_count(0)
+    expect(page.get_by_role("heading", name="By scenario type")).to_be_visible()
+    expect(page.get_by_role("heading", name="Results over 2 trials")).to_be_visible()
+    expect(page.get_by_text("Which tool was called instead")).to_have_count(0)
     click_mark(page, "type=create_ticket")
-    assert [text.split()[-2:] for text in shown(page)] == [["trial", "1"], ["trial", "2"]]
+    assert [text.split()[-2:] for text in shown(page)] == [["Trial", "1"], ["Trial", "2"]]
     page.locator(".row").first.click()
     case = page.locator("#case")
     expect(case.locator(".outcome-label")).to_have_count(2)
     expect(case.locator(".message.user").first).to_be_visible()
     assert case.locator(".message.tool").count() > 0
     verdict = case.locator(".case-verdict")
-    expect(verdict).to_contain_text("policy violation")
-    expect(verdict).to_contain_text("state difference")
+    expect(verdict).to_contain_text("Policy violation")
+    expect(verdict).to_contain_text("State difference")
     expect(verdict).to_contain_text("completed")
-    verdict.get_by_text("what was changed in the end").first.click()
+    verdict.get_by_text("State changes").first.click()
     expect(verdict.locator("details[open] .arguments").first).to_contain_text("tickets / TKT-1042 / title")
-    verdict.get_by_role("button", name=re.compile("show message")).first.click()
+    verdict.get_by_role("button", name=re.compile("Show message")).first.click()
     expect(case.locator(".highlighted")).to_be_in_viewport()
-    case.get_by_role("group", name="Whose conversation").get_by_role("button", name="trial 2").click()
+    case.get_by_role("group", name="Select a conversation").get_by_role("button", name="Trial 2").click()
     assert "transcript=" in page.url
-    expect(case.get_by_role("button", name="trial 2")).to_have_attribute("aria-pressed", "true")
+    expect(case.get_by_role("button", name="Trial 2")).to_have_attribute("aria-pressed", "true")

@@ -1,4 +1,4 @@
-"""The viewer in a browser, served by `callmark view`: list, run, case, comparison, addresses, keys, colours, and a run in progress."""
+"""The viewer in a browser, served by `callmark view`: list, run, case, comparison, addresses, keys, themes, and a run in progress."""
 
 import re
 import subprocess
@@ -14,6 +14,7 @@ pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e
 from playwright.sync_api import Browser, Page, expect
 
 from callmark.runs.run import Run
+from callmark.wording import shorten_all
 from tests.graded_runs import make_run, right, some
 from tests.viewer.conftest import Opener, viewer_process
 from tests.viewer.example_runs import shop
@@ -63,8 +64,8 @@ def test_run_can_be_filtered_searched_and_sorted(viewer: Page) -> None:
     viewer.locator(".chip", has_text="fault").click()
     viewer.get_by_label("Search ids").fill("s1")
     check_row_count(viewer, "3 of 36 cases")
-    viewer.locator(".row-head").get_by_role("button", name="case").click()
-    viewer.locator(".row-head").get_by_role("button", name="case").click()
+    viewer.locator(".row-head").get_by_role("button", name="Case").click()
+    viewer.locator(".row-head").get_by_role("button", name="Case").click()
     assert viewer.locator(".row .cell-case").all_inner_texts() == ["s11:3", "s10:3", "s1:3"]
 
 
@@ -74,7 +75,7 @@ def test_fault_links_to_the_message_of_its_value(viewer: Page) -> None:
     viewer.locator(".row").click()
     expect(viewer.locator("#case-title")).to_have_text("s8:5")
     expect(viewer.locator(".arguments mark.wrong")).to_have_text("2")
-    viewer.get_by_role("button", name="show message 0").click()
+    viewer.get_by_role("button", name="Show message 0").click()
     expect(viewer.locator(".highlighted mark.highlight")).to_have_text("#W2008")
     viewer.go_back()
     expect(viewer.locator("#case")).to_be_hidden()
@@ -91,13 +92,13 @@ def test_two_selected_runs_are_compared(viewer: Page) -> None:
     viewer.locator('#overview [data-key="run=tuned&change=broken"]').click()
     check_row_count(viewer, "2 of 36 cases")
     viewer.locator(".row").first.click()
-    expect(viewer.locator(".outcome-label")).to_have_text(["✓ right1base", "✗ wrong.5tuned"])
+    expect(viewer.locator(".outcome-label")).to_have_text(["✓ Correct1base", "✗ Wrong.5tuned"])
     viewer.go_back()
     viewer.go_back()
     viewer.go_back()
     for name in ("base", "tuned"):
         viewer.get_by_label(f"Compare {name}").uncheck()
-    expect(viewer.get_by_role("button", name="Pick two to compare")).to_be_disabled()
+    expect(viewer.get_by_role("button", name="Select two runs to compare")).to_be_disabled()
 
 
 def test_notice_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path) -> None:
@@ -105,10 +106,10 @@ def test_notice_says_why_runs_cannot_be_compared(opened: Opener, tmp_path: Path)
     make_run(tmp_path / "other", [right("else")], digest="two")
     with viewer_process(tmp_path) as address:
         page = opened(f"{address}#run=other&base=one")
-        notice = page.locator(".notice", has_text="These runs are not compared")
+        notice = page.locator(".notice", has_text="These runs cannot be compared")
         expect(notice).to_have_text(
-            "These runs are not compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
-            "Runs are compared on the cases that they share: grade both on the same dataset."
+            "These runs cannot be compared: no case is scored in both one and other: 4 cases only in one, 1 case only in other. "
+            "Runs are compared on the cases that both have: grade both on the same dataset."
         )
         page.wait_for_timeout(2500)  # the list is polled every two seconds
         expect(notice).to_have_count(1)
@@ -131,7 +132,7 @@ def test_runs_are_labeled_by_model_and_by_folder_where_labels_repeat(opened: Ope
         )
         expect(page).to_have_title("large-model · callmark")
         page.get_by_label("Baseline", exact=True).select_option("a")
-        expect(page.locator(".outcome h3")).to_have_text("large-model against small-model · a")
+        expect(page.locator(".outcome h3")).to_have_text("large-model vs small-model · a")
 
 
 def test_copied_address_restores_the_state_with_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:
@@ -162,7 +163,7 @@ def test_keyboard_shortcuts_work_in_the_viewer(viewer: Page) -> None:
     viewer.keyboard.press("Escape")
     expect(viewer.locator("#case")).to_be_hidden()
     viewer.keyboard.press("?")
-    expect(viewer.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(viewer.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     viewer.keyboard.press("Escape")
 
 
@@ -174,6 +175,23 @@ def test_viewer_fits_a_narrow_dark_screen(opened: Opener, viewer: Page, viewer_a
         page.evaluate(f"location.hash = '{address}'")
         page.locator(".row:visible, #case-title:visible, .runs:visible").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+NAMES = [
+    [],
+    ["short", "short", ""],
+    ["exchange_delivered_order_items", "exchange_delivered_order_gifts", "exchange_pending_order_items"],
+    ["a" * 80 + middle + "b" * 80 for middle in "xyz"],
+    ["x" * 300, "x" * 301, "x" * 302, "y"],
+    ["größe_" * 8 + "a", "größe_" * 8 + "b", "🙂" * 40, "🙂" * 41],
+]
+
+
+@pytest.mark.parametrize("names", NAMES, ids=range(len(NAMES)))
+def test_page_shortens_names_as_the_terminal_does(viewer: Page, names: list[str]) -> None:
+    for width in (1, 8, 26):
+        short = viewer.evaluate("([names, width]) => import('/page/text.js').then((text) => text.shortenAll(names, width))", [names, width])
+        assert short == shorten_all(names, width)
 
 
 def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: str) -> None:
@@ -188,16 +206,16 @@ def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: st
 def test_list_follows_the_folder_and_an_empty_one_says_what_to_do(opened: Opener, tmp_path: Path) -> None:
     with viewer_process(tmp_path) as address:
         page = opened(address)
-        expect(page.get_by_text("There is no run here yet.")).to_be_visible()
-        expect(page.locator(".empty code").first).to_have_text("callmark run DATA --model MODEL")
+        expect(page.get_by_text("No runs yet.")).to_be_visible()
+        expect(page.locator(".empty code").first).to_have_text("callmark run CASES --model MODEL")
         make_run(tmp_path / "late", some(3, of=4))
         expect(page.get_by_role("button", name="late")).to_be_visible()
         rmtree(tmp_path / "late")
-        expect(page.get_by_text("There is no run here yet.")).to_be_visible()
+        expect(page.get_by_text("No runs yet.")).to_be_visible()
 
 
 GATED = '''
-"""Answers as many requests as the file `gate` says, and waits until it says more."""
+"""Responds to as many requests as the file `gate` says, and waits until it says more."""
 
 import re
 import time
@@ -247,15 +265,15 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
     gate, process = running
     with viewer_process(gate.parent / "runs") as address:
         page = opened(address)
-        expect(page.locator(".run-counts")).to_have_text("4 of 36 answers", timeout=20_000)
+        expect(page.locator(".run-counts")).to_have_text("4 of 36 predictions", timeout=20_000)
         page.locator(".run-name").click()
-        expect(page.locator("#counts")).to_contain_text("4 of 36 answers")
+        expect(page.locator("#counts")).to_contain_text("4 of 36 predictions")
         check_row_count(page, "4 cases")
         page.evaluate("window.loadedOnce = true")
         page.locator(".row").nth(1).click()
         expect(page.locator("#case-title")).to_have_text("s0:3")
         gate.write_text("10")
-        expect(page.locator("#counts")).to_contain_text("10 of 36 answers")
+        expect(page.locator("#counts")).to_contain_text("10 of 36 predictions")
         check_row_count(page, "10 cases")
         expect(page.locator("#case-title")).to_have_text("s0:3")
         page.keyboard.press("Escape")
@@ -264,6 +282,6 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
         check_row_count(page, "36 cases")
         expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
         assert process.wait(timeout=20) == 0
-        expect(page.locator(".tile-interval").first).to_have_text(".333–.333")
+        expect(page.locator(".tile-interval").first).to_have_text("[.333, .333]")
         assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
         assert page.evaluate("window.loadedOnce") is True

@@ -13,7 +13,7 @@ from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.runs.grade import GradeOptions, grade_predictions
 from callmark.runs.run import Run
-from callmark.types import Call, Fault
+from callmark.types import Call, EndStates, Fault, Prediction
 from callmark.viewer.case_columns import FAULT_KINDS, MAX_NAMES, NO_CALL, UNKNOWN_TOOL, CaseColumns, pass_metric
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, run_data
@@ -75,7 +75,7 @@ def test_columns_have_equal_length_and_names_are_numbered(tmp_path: Path) -> Non
     assert rows["actual_tool"] == (0, NO_CALL, UNKNOWN_TOOL, NO_CALL)
     assert rows["seconds"] == (0.5, None, None, None)
     assert (rows["error"], rows["score"][3], rows["pass"][3]) == (("", "", "", "HTTP 503"), None, None)
-    assert rows["expected"][3] == "get_weather(…)"  # of an error the grade has names only
+    assert rows["expected"][3] == "get_weather(…)"  # the grade of an error has only names
     assert columns.chunk(9, 12)["id"] == ()
 
 
@@ -130,7 +130,7 @@ def test_run_has_the_numbers_of_its_summary(tmp_path: Path) -> None:
         name: (one.mean, one.low, one.high, one.n) for name, one in summary.metrics.items()
     }
     assert (found["cases"], found["scored"], found["errors"], found["error_texts"]) == (3, 2, 1, {"HTTP 503": 1})
-    assert found["dataset"] == "base-cases.jsonl"  # without the folders of whoever made it
+    assert found["dataset"] == "base-cases.jsonl"  # without folders, because the page may be shared
     assert found["headline"] == "call.score"
 
 
@@ -157,11 +157,11 @@ RATE, MEAN = (Metric("pass", "pass", kind="rate", headline=True), Metric("score"
         ({}, "call.score", None),
     ],
 )
-def test_a_case_passes_by_a_headline_rate(metrics: dict[str, Metric], headline: str, expected: str | None) -> None:
+def test_headline_rate_decides_whether_a_case_passes(metrics: dict[str, Metric], headline: str, expected: str | None) -> None:
     assert pass_metric(metrics, headline) == expected
 
 
-def test_a_case_shows_reasons_and_evaluator_errors() -> None:
+def test_case_shows_reasons_and_evaluator_errors() -> None:
     grade = GradeRecord(
         "a", metrics={"mine.score": 0.5}, reasons={"mine.score": "half of it"}, evaluator_errors={"other": "ValueError: no"}
     )
@@ -170,14 +170,38 @@ def test_a_case_shows_reasons_and_evaluator_errors() -> None:
 
 
 def test_case_shows_a_literal_value_unwrapped(tmp_path: Path) -> None:
-    wanted = call("get_weather", {"city": {"$literal": {"$any": True}}})
-    run = grade_run(tmp_path, [case("a", [wanted])], [predicted("a", bonn(), text="well", thinking="hm")])
+    expected = call("get_weather", {"city": {"$literal": {"$any": True}}})
+    run = grade_run(tmp_path, [case("a", [expected])], [predicted("a", bonn(), text="well", thinking="hm")])
     (conversation,) = RunCases(run.folder, run.info).conversations()
     (grade,) = run.grades()
     found = case_data("base", grade, conversation.cases[0].case, read(run).prediction(0))
     assert found["expected"][0]["arguments"] == {"city": {"$any": True}}
     assert (found["text"], found["thinking"]) == ("well", "hm")
-    assert found["faults"][0]["sentence"].startswith("wrong")
+    assert found["faults"][0]["sentence"].startswith("city: expected")
+
+
+GLOB = {"$glob": "TKT-*", "$case": False}
+
+
+def test_matchers_are_shown_as_people_wrote_them(tmp_path: Path) -> None:
+    expected = call("get_weather", {"city": GLOB, "days": {"$any": True}, "stops": [GLOB, "Ulm"]})
+    run = grade_run(tmp_path, [case("a", [expected])], [predicted("a", bonn(days=1, stops=[]))])
+    rows = read(run)
+    (conversation,) = RunCases(run.folder, run.info).conversations()
+    (grade,) = run.grades()
+    found = case_data("base", grade, conversation.cases[0].case, rows.prediction(0))
+    assert found["expected"][0]["code"] == 'get_weather(city=TKT-*, days={"$any": true}, stops=[TKT-*, "Ulm"])'
+    assert found["expected"][0]["shown"] == {"city": "TKT-*", "stops": '[TKT-*, "Ulm"]'}
+    assert found["faults"][0]["sentence"] == 'city: expected TKT-*, got "Bonn" (from message 0)'
+    assert rows.columns.chunk(0, 1)["expected"] == ('get_weather(city=TKT-*, days=1, stops=[TKT-*, "Ulm"])',)
+
+
+def test_matchers_of_an_expected_state_are_shown_as_people_wrote_them() -> None:
+    rows = {"TKT-1042": {"parent": GLOB, "title": "Printer"}, "TKT-7": None}
+    prediction = Prediction("a", states=EndStates(expected={"tickets": rows}))
+    states = case_data("base", GradeRecord("a"), None, prediction)["states"]
+    assert states["shown"] == {"tickets / TKT-1042 / parent": "TKT-*"}
+    assert states["expected"] == {"tickets": rows}
 
 
 def test_case_without_its_dataset_has_the_names_of_expected_calls() -> None:
@@ -290,7 +314,7 @@ def test_changed_or_missing_dataset_is_a_problem(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("How is Bonn?", "How is Kiel?"))
     assert "has changed since the run" in RunCases(run.folder, run.info).problem
     file.unlink()
-    assert "gone" in RunCases(run.folder, run.info).problem
+    assert "is missing" in RunCases(run.folder, run.info).problem
 
 
 DEEP: Any = 1

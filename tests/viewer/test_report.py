@@ -32,7 +32,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """The elements that a browser would make of a page, and what is in its scripts and styles."""
+    """The elements of a page as a browser would parse them, and the contents of its scripts and styles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ def test_run_without_its_dataset_has_no_conversations(tmp_path: Path) -> None:
     run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn("Ulm"))])
     (tmp_path / "base-cases.jsonl").unlink()
     data = report(tmp_path, run).data
-    assert "gone" in data["runs"][0]["problem"]
+    assert "is missing" in data["runs"][0]["problem"]
     assert data["conversations"] == {}
     assert data["cases"]["base"]["a#0"]["actual"][0]["code"] == 'get_weather(city="Ulm")'
     assert data["cases"]["base"]["a#0"]["conversation"] is None
@@ -197,7 +197,7 @@ def test_report_of_runs_without_common_cases_says_why(tmp_path: Path) -> None:
     data = report(tmp_path, one, other).data
     assert data["comparison"] is None
     assert data["comparison_problem"].startswith("no case is scored in both")
-    assert [run["name"] for run in data["runs"]] == ["one", "one (2)"]  # of the same name, in other folders
+    assert [run["name"] for run in data["runs"]] == ["one", "one (2)"]  # the same name in different folders
 
 
 def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_trials_of_a_scenario_have_their_own_conversations(tmp_path: Path) -> No
     assert [one["k"] for one in data["runs"][0]["pass_at_k"]] == [1, 2]
 
 
-@pytest.mark.parametrize("runs, message", [(0, "no run was given"), (2, "given twice")])
+@pytest.mark.parametrize("runs, message", [(0, "at least one run"), (2, "given twice")])
 def test_no_run_and_the_same_run_twice_are_refused(tmp_path: Path, runs: int, message: str) -> None:
     run = Run(make_run(tmp_path / "a", some(1, of=2)))
     with pytest.raises(BadInput, match=message):
@@ -233,7 +233,7 @@ def test_unreadable_grade_leaves_no_partial_report(tmp_path: Path) -> None:
     run = Run(make_run(tmp_path / "a", some(1, of=2)))
     with (tmp_path / "a" / "grades.jsonl").open("a") as grades:
         grades.write("{broken\n")
-    with pytest.raises(BadInput, match="line 3 cannot be read"):
+    with pytest.raises(BadInput, match="line 3: not a valid grade"):
         write_report([run], str(tmp_path / "r.html"))
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
@@ -265,12 +265,12 @@ def test_modules_follow_those_they_import() -> None:
 @pytest.mark.parametrize(
     "part, text, message",
     [
-        ("c.js", 'import { b } from "./b.js";\nexport const c = 1;', "in a circle"),
-        ("c.js", "export default 1;", "cannot be put together"),
-        ("c.js", "export { b as c };", "cannot be put together"),
-        ("c.js", 'import "https://example.org/x.js";', "cannot be put together"),
+        ("c.js", 'import { b } from "./b.js";\nexport const c = 1;', "circular import"),
+        ("c.js", "export default 1;", "cannot be bundled"),
+        ("c.js", "export { b as c };", "cannot be bundled"),
+        ("c.js", 'import "https://example.org/x.js";', "cannot be bundled"),
         ("c.js", 'export const c = "</script>";', "would end the script"),
-        ("index.html", '<meta charset="utf-8">', "in it once"),
+        ("index.html", '<meta charset="utf-8">', "exactly once"),
     ],
 )
 def test_page_that_cannot_be_bundled_is_refused(part: str, text: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The viewer over a real socket: what it returns, what it refuses, and that no name leads out of its folder."""
+"""The viewer over a real socket: what it returns, what it rejects, and that no name leads out of its folder."""
 
 import json
 import os
@@ -91,7 +91,7 @@ def bonn(city: str = "Bonn") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write two runs, and around them what must not be reachable."""
+    """Write two runs, and around them files that must not be reachable."""
     around = tmp_path_factory.mktemp("viewed")
     file = write_conversations(around / "conversations.jsonl")
     grade_run(around, file, [predicted("t0:1", bonn("Ulm")), predicted("t1:1", bonn("Bonn1"))])
@@ -131,7 +131,7 @@ def test_run_rows_and_case_are_returned(viewer: Viewer) -> None:
     found = viewer.get("case", name="base", id="t0:1", trial=0)
     assert found["faults"][0]["kind"] == "wrong_value"
     assert [message["role"] for message in found["messages"][: found["prompt_length"]]] == ["user"]
-    assert len(found["messages"]) == 7  # how it went on is there too
+    assert len(found["messages"]) == 7  # including the messages after the decision point
 
 
 def test_rows_are_returned_in_chunks(viewer: Viewer) -> None:
@@ -190,11 +190,11 @@ def test_without_the_token_no_data_is_returned(viewer: Viewer, path: str, token:
     given = token.format(viewer.token, viewer.token[:-1]) if token is not None else None
     status, _, body = viewer.request(path, {"X-Callmark-Token": given})
     assert (status, b"base" in body) == (403, False)
-    assert viewer.request(f"{path}?token={viewer.token}", {"X-Callmark-Token": None})[0] == 403  # an address may be seen by others
+    assert viewer.request(f"{path}?token={viewer.token}", {"X-Callmark-Token": None})[0] == 403  # addresses may be visible to others
 
 
 @pytest.mark.parametrize("headers", [{}, {"Host": "localhost:PORT"}, {"Host": "LOCALHOST:PORT"}, {"Origin": f"http://{HOST}:PORT"}])
-def test_local_request_with_the_token_is_answered(viewer: Viewer, headers: dict[str, str | None]) -> None:
+def test_local_request_with_the_token_is_allowed(viewer: Viewer, headers: dict[str, str | None]) -> None:
     assert viewer.request("/api/runs", headers)[0] == 200
 
 
@@ -226,7 +226,7 @@ TRICKS = [
 ]  # fmt: skip
 
 
-LEAD_NOWHERE = ("BASE", " base", "nul", "-", "--help", "ｂase")  # plain names of no run
+LEAD_NOWHERE = ("BASE", " base", "nul", "-", "--help", "ｂase")  # plain names that are not runs
 
 
 @pytest.mark.parametrize("name", TRICKS, ids=lambda name: repr(name)[:40])
@@ -262,7 +262,7 @@ def test_no_path_leads_out_of_the_folder(viewer: Viewer, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/api/run?name=base"])
-def test_only_get_is_answered(viewer: Viewer, method: str, path: str) -> None:
+def test_only_get_is_allowed(viewer: Viewer, method: str, path: str) -> None:
     assert viewer.request(path, method=method)[0] == 405
 
 
@@ -312,7 +312,7 @@ def test_invalid_request_returns_an_error_sentence(viewer: Viewer, query: str, s
 
 def test_folder_that_is_a_run_shows_that_run(folder: Path) -> None:
     assert list(RunCollection(str(folder / "base")).runs()) == ["base"]
-    with pytest.raises(BadInput, match="there is no folder"):
+    with pytest.raises(BadInput, match="no such folder"):
         RunCollection(str(folder / "nothing"))
 
 
@@ -331,7 +331,7 @@ def test_unreadable_grades_return_an_error(tmp_path: Path) -> None:
     (make_run(tmp_path / "a", some(1, of=4)) / "grades.jsonl").write_text("{broken\n")
     with viewing(tmp_path) as viewer:
         status, _, body = viewer.request("/api/run?name=a")
-        assert (status, "line 1 cannot be read" in json.loads(body)["error"]) == (400, True)
+        assert (status, "line 1: not a valid grade" in json.loads(body)["error"]) == (400, True)
         assert viewer.request("/api/rows?name=a")[0] == 400
         assert viewer.request("/api/case?name=a&id=c0")[0] == 400
         assert viewer.get("runs")["runs"][0]["headline"] is None
@@ -342,7 +342,7 @@ def test_invalid_grades_do_not_block_requests(tmp_path: Path) -> None:
     make_run(tmp_path / "a", [odd])
     with viewing(tmp_path) as viewer:
         status, _, body = viewer.request("/api/run?name=a")
-        assert (status, "line 1 has a fault" in json.loads(body)["error"]) == (400, True)
+        assert (status, "line 1: a fault or pair refers to a call that does not exist" in json.loads(body)["error"]) == (400, True)
 
 
 def make_run_with_summary(folder: Path, grades: list[GradeRecord], *, of: list[GradeRecord] | None = None) -> Path:
@@ -361,7 +361,7 @@ def test_stored_summary_is_returned_before_anything_is_counted(tmp_path: Path) -
         assert (found["ready"], found["scored"], found["metrics"][0]["mean"], found["interpretations"]) == (False, 6000, 0.75, [])
         assert found["metrics"][0]["low"] < 0.75
         assert run.rows_data(0, 100)["total"] == 6000
-        assert run.run_data()["ready"] is False  # something else goes first
+        assert run.run_data()["ready"] is False  # urgent work goes first
     found = ready(run)
     assert (found["metrics"][0]["mean"], bool(found["interpretations"])) == (0.75, True)
 
@@ -377,7 +377,7 @@ def ready(run: OpenedRun) -> dict[str, Any]:
         if found["ready"]:
             return found
         time.sleep(0.05)
-    raise AssertionError("it is never ready")
+    raise AssertionError("the run is never ready")
 
 
 def test_list_shows_stored_summaries_first_and_counts_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,7 +432,7 @@ def running(tmp_path: Path) -> Run:
     return run
 
 
-def test_a_run_in_progress_is_followed(tmp_path: Path, running: Run) -> None:
+def test_run_in_progress_is_followed(tmp_path: Path, running: Run) -> None:
     with viewing(tmp_path / "runs") as viewer:
         run = viewer.get("run", name="base")
         assert (run["status"], run["predictions"], run["requests"], run["errors"], run["model"]) == ("running", 2, 6, 1, "some model")
@@ -461,7 +461,7 @@ def test_viewer_neither_locks_nor_writes(tmp_path: Path, running: Run) -> None:
         assert {path: path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*"))} == before
     with viewing(tmp_path / "runs") as viewer:
         viewer.get("run", name="base")
-        Journal(running.folder.file("predictions.jsonl")).close()  # it could be taken
+        Journal(running.folder.file("predictions.jsonl")).close()  # the lock is free
 
 
 def test_result_of_a_resumed_run_supersedes_its_error(tmp_path: Path, running: Run) -> None:
@@ -477,7 +477,7 @@ def test_grades_replace_a_run_in_progress(tmp_path: Path, running: Run) -> None:
     with viewing(tmp_path / "runs") as viewer:
         assert viewer.get("run", name="base")["status"] == "running"
         edit_manifest(running, status="complete")
-        assert viewer.get("run", name="base")["status"] == "running"  # it is being grade_run
+        assert viewer.get("run", name="base")["status"] == "running"  # it is being graded
         regrade(RunFolder(running.folder.path), running.info.grading)
         run = viewer.get("run", name="base")
         assert (run["status"], run["ready"]) == ("complete", True)
@@ -488,7 +488,7 @@ def test_missing_cases_are_a_problem_of_the_run(tmp_path: Path, running: Run) ->
     (tmp_path / "base-cases.jsonl").unlink()
     with viewing(tmp_path / "runs") as viewer:
         run = viewer.get("run", name="base")
-        assert "gone" in run["problem"]
+        assert "is missing" in run["problem"]
         assert viewer.get("rows", name="base")["id"] == []
 
 

@@ -23,5 +23,5 @@ def connect_stdio(command: Sequence[str]) -> Any:
     """Return the SDK's stdio transport to the server."""
     from mcp import StdioServerParameters, stdio_client
 
-    # the SDK keeps the standard error of when it was imported, which may be that of a test that has ended
+    # the SDK keeps the standard error at import time, which may belong to a finished test
     return stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=sys.__stderr__ or sys.stderr)

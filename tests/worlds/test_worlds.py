@@ -1,4 +1,4 @@
-"""Worlds as the registry finds them: by name, by their tools, and by their initial state."""
+"""Worlds in the registry: found by name, by their tools, and by their initial state."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from callmark.worlds.retail.world import RetailWorld
 def test_retail_world_is_found_by_name_and_follows_the_contract() -> None:
     world: World = RetailWorld()
     assert find_world("retail").label == world.label
-    assert world.policy.startswith("# The policy")
+    assert world.policy.startswith("# Policy")
     assert world.rules["rules"]
     assert len(world.plans(2, seed=1)) == 2
 
@@ -32,7 +32,7 @@ def test_store_with_another_seed_does_not_fit_the_plans() -> None:
     default, other = Store(), Store(8)
     try:
         RetailWorld().check_state(default.state())
-        with pytest.raises(BadInput, match="are not those that plans are made of"):
+        with pytest.raises(BadInput, match="are not those of the plans"):
             RetailWorld().check_state(other.state())
     finally:
         default.close()

@@ -1,7 +1,7 @@
 """Breakdowns of the metrics by tool, scenario type, position in the conversation and prompt length; and the distribution of scores.
 
-Every scored grade is in exactly one slice of each breakdown, an error in none: the counts add up to the scored grades, and the means,
-weighted by them, to the mean of the run. No grades give no slices.
+Every scored grade is in exactly one slice of each breakdown, errors are in none: the counts add up to the scored grades, and the means,
+weighted by the counts, to the mean of the run. Without grades there are no slices.
 """
 
 from bisect import bisect_left
@@ -15,15 +15,15 @@ from msgspec import Struct
 from callmark.grading.record import GradeRecord
 
 NO_CALL = "(no call)"
-NO_NAME = "(no name)"  # of a malformed call without one
+NO_NAME = "(no name)"  # of a malformed call
 NO_SCENARIO_TYPE = "(no scenario type)"
 NO_POSITION = "(no position)"
 NO_PROMPT = "(no prompt)"
 OTHERS = "…"
-MOST_NAMES = 10_000  # hostile names are endless
+MOST_NAMES = 10_000  # hostile data may have any number of names
 PERCENTS = (5, 25, 50, 75, 95)
 BINS = 10
-_UNKNOWN = -1  # the band of what has none
+_UNKNOWN = -1  # the band of grades without a position or prompt
 _FIRST_BAND = 2  # positions up to 2 ** 2
 _MOST_PENDING = 10_000  # distinct grades that are counted before they are added up
 
@@ -32,7 +32,7 @@ _Name = TypeVar("_Name", str, int)
 
 
 class Slice(Struct, frozen=True):
-    """Some of the scored grades: what they have in common, how many they are, the mean of each metric that any of them has."""
+    """A part of the scored grades: its name, the number of grades, and the mean of each metric that any of them has."""
 
     name: str
     n: int
@@ -40,7 +40,7 @@ class Slice(Struct, frozen=True):
 
 
 class Breakdowns(Struct, frozen=True):
-    """Four breakdowns of a run. Tools and scenario types: the largest slice first; bands in their order, the unknown last."""
+    """Four breakdowns of a run. Tools and scenario types are sorted by size, bands by value with the unknown last."""
 
     by_tool: list[Slice]
     by_scenario_type: list[Slice]
@@ -49,7 +49,7 @@ class Breakdowns(Struct, frozen=True):
 
 
 class Distribution(Struct, frozen=True):
-    """The distribution of `call.score`: percentiles, and how many values are in each tenth (1.0 is in the last)."""
+    """The distribution of `call.score`: percentiles, and the number of values in each tenth (1.0 is in the last)."""
 
     n: int
     percentiles: dict[str, float]
@@ -59,12 +59,12 @@ class Distribution(Struct, frozen=True):
 class BreakdownTally:
     """Counts grades one by one.
 
-    A case with several expected calls is under the first of them, one with none under "(no call)"; where an alternative counted, its
-    calls are the expected ones. The first 10,000 tools and scenario types have names, the others are under "…".
+    A case with several expected calls counts under the first of them, a case without any under "(no call)"; if an alternative counted,
+    its calls are the expected ones. The first 10,000 tools and scenario types have names, the others count under "…".
     """
 
     def __init__(self) -> None:
-        # most grades of a run equal many others: they are counted first, and added up when there are too many distinct ones
+        # many grades of a run are equal: equal ones are counted, and added up when there are too many distinct ones
         self._pending: dict[tuple[str, str, int, int, tuple[str, ...], tuple[float, ...]], int] = {}
         self._tools: dict[str, _Sums] = {}
         self._types: dict[str, _Sums] = {}
@@ -72,7 +72,7 @@ class BreakdownTally:
         self._lengths: dict[int, _Sums] = {}
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade; an error is left out."""
+        """Count one grade; errors are excluded."""
         if grade.error:
             return
         tool = (grade.expected[0] or NO_NAME) if grade.expected else NO_CALL
@@ -123,13 +123,13 @@ class ScoreTally:
         self._counts: Counter[float] = Counter()
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade; an error, and a grade that has no such metric, is left out."""
+        """Count one grade; errors, and grades without the metric, are excluded."""
         score = grade.metrics.get("call.score")
         if score is not None:
             self._counts[score] += 1
 
     def distribution(self) -> Distribution | None:
-        """Return the distribution so far; None where there is no score."""
+        """Return the distribution so far; None without scores."""
         if not self._counts:
             return None
         histogram = [0] * BINS
@@ -139,7 +139,7 @@ class ScoreTally:
 
 
 def percentiles(counts: Mapping[float, int], percents: Sequence[int] = PERCENTS) -> dict[str, float]:
-    """Return percentiles of counted values by nearest rank, so that each is one of the values: `{"p5": …}`; `{}` for no values."""
+    """Return percentiles of counted values by nearest rank, so that each is one of the values: `{"p5": …}`; `{}` without values."""
     values = sorted(counts)
     if not values:
         return {}
@@ -148,7 +148,7 @@ def percentiles(counts: Mapping[float, int], percents: Sequence[int] = PERCENTS)
 
 
 def bounded(known: Collection[str], name: str) -> str:
-    """Return the name, or "…" for a new name where 10,000 are known already."""
+    """Return the name, or "…" for a new name if 10,000 are known already."""
     return name if name in known or len(known) < MOST_NAMES else OTHERS
 
 
@@ -172,7 +172,7 @@ def _position(message: int | None) -> int:
 
 
 def _position_name(band: int) -> str:
-    """Return `0-4`, `5-8`, `9-16`, …: indexes of the message of the decision, which is the number of messages before it."""
+    """Return `0-4`, `5-8`, `9-16`, …: indexes of the message at the decision point, which are also the numbers of messages before it."""
     if band == _UNKNOWN:
         return NO_POSITION
     return f"{0 if band == _FIRST_BAND else 2 ** (band - 1) + 1}-{2**band}"

@@ -1,7 +1,7 @@
-"""Sums of values by conversation, in memory that hardly grows: in most runs the grades of a conversation are consecutive.
+"""Sums of values by conversation, in little memory: in most runs the grades of a conversation are consecutive.
 
-A conversation that comes again, as in a shuffled dataset, is merged with what it had. It is identified by a hash of its name: each stretch
-of grades takes 16 bytes, and equal sums are stored once.
+Where they are not, as in a shuffled dataset, the stretches of a conversation are merged in the end, by a hash of its name. Each stretch of
+grades takes 16 bytes, and equal sums are stored once.
 """
 
 from array import array
@@ -10,11 +10,11 @@ from operator import add
 
 Names = tuple[str, ...]
 Sums = tuple[float, ...]
-Cluster = tuple[tuple[Names, Sums], ...]  # for each set of names that its values come under, their sums
+Cluster = tuple[tuple[Names, Sums], ...]  # for each set of names, the sums of the values under them
 
 
 class ClusterTally:
-    """Adds up values by cluster; each time those of some names, mostly of the same."""
+    """Adds up values by cluster. Each addition gives the values of a set of names, mostly the same set."""
 
     def __init__(self) -> None:
         self._name: str | None = None
@@ -33,7 +33,7 @@ class ClusterTally:
             self._name, self._names, self._sums = cluster, names, values
 
     def clusters(self) -> Counter[Cluster]:
-        """Return the distinct clusters and how often each occurs; nothing where no value was added."""
+        """Return the distinct clusters and how often each occurs; an empty counter without values."""
         self._finish_stretch()
         if not self._hashes:
             return Counter()

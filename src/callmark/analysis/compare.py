@@ -1,10 +1,10 @@
-"""Compare runs with the first: differences, their significance, which cases were fixed and which broken (docs/metrics.md, 11).
+"""Compare runs with the first: differences, their significance, fixed and broken cases (docs/reference/metrics.md, section 11).
 
-Runs are paired on the cases that are scored in both. With trials, a case has the mean over its scored trials. Errors are excluded. For
-several grades of one case and trial the last counts. Where no case is scored in both, `BadInput` is raised.
+Runs are paired on the cases that are scored in both. With trials, a case has the mean over its scored trials. Errors are excluded. Of
+several grades of one case and trial, the last counts. If no case is scored in both, `BadInput` is raised.
 
-A difference is within noise when its p-value is .05 or more. The interval does not decide: where many differences are looked at together,
-only p-values are adjusted (Holm), those of a metric over the runs, and those of faults over their kinds as well.
+A difference is within noise if its p-value is .05 or more. The interval does not decide: for multiple comparisons, only p-values are
+adjusted (Holm), those of a metric over the runs, those of faults over runs and kinds.
 """
 
 from collections import Counter, defaultdict
@@ -71,9 +71,9 @@ class Comparison(Struct, frozen=True):
     """A run compared with another.
 
     `cases` are scored in both; `only_first` and `only_second` count the cases that the other run lacks, `errors_first` and
-    `errors_second` those that both have and that are nothing but errors in one. A case is correct when it passes in every scored trial.
-    `cases_needed` is the number of cases that detecting a difference of .03 of the headline needs, None where it is unknown. Tools are
-    sorted by broken calls, faults by the size of the change.
+    `errors_second` the cases of both runs in which every trial of that run is an error. A case is correct if it passes in every scored
+    trial. `cases_needed` is the number of cases that detecting a difference of .03 in the headline needs, None if it is unknown. Tools
+    are sorted by broken calls, faults by the size of the change.
     """
 
     cases: int
@@ -94,7 +94,7 @@ class Comparison(Struct, frozen=True):
 
 
 class _Trial(Struct, frozen=True, gc=False):
-    """What a comparison needs of a grade: its metrics and their values, the expected names, the credit of each, the kinds of faults."""
+    """The parts of a grade that a comparison needs: metrics and values, the expected names, the credit of each, the kinds of faults."""
 
     trial: int
     alternative: int
@@ -106,15 +106,15 @@ class _Trial(Struct, frozen=True, gc=False):
 
 
 class _RunCases:
-    """The cases of a run by id: the scored trials of each, () where all are errors, and the conversation it was cut from."""
+    """The cases of a run by id: the scored trials of each, () if all are errors, and the conversation it was cut from."""
 
     def __init__(self, grades: Iterable[GradeRecord], fault_evaluators: Collection[str]) -> None:
         self.cases: dict[str, tuple[_Trial, ...]] = {}
         self.conversations: dict[str, str] = {}
-        self.metrics: dict[str, None] = {}  # of any of the grades
-        self.metric_sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # the metrics that grades have together
+        self.metrics: dict[str, None] = {}  # that any grade has
+        self.metric_sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # the sets of metrics that grades have
         evaluators = frozenset(fault_evaluators)
-        trials: dict[_Trial, _Trial] = {}  # most are like another, and are stored once
+        trials: dict[_Trial, _Trial] = {}  # many are equal, and are stored once
         names: dict[str, str] = {}
         for grade in grades:
             other_trials = tuple([other for other in self.cases.get(grade.case, ()) if other.trial != grade.trial])
@@ -138,7 +138,7 @@ def compare_all(
     With `fault_evaluators`, only faults that one of these evaluators counts are reported. Fewer than two runs raise `BadInput`.
     """
     if len(runs) < 2:
-        raise BadInput(f"there {'is only one run' if runs else 'are no runs'}: two are needed to compare")
+        raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     name, grades = runs[0]
     first = _RunCases(grades, fault_evaluators)
     comparisons = [_compare(first, _RunCases(grades, fault_evaluators), (name, other), headline) for other, grades in runs[1:]]
@@ -177,7 +177,7 @@ class _PairedCases:
     def clusters(self, differences: Iterable[tuple[int, float]], sizes: Mapping[int, int] | None = None) -> Clusters:
         """Return the conversations by their sum of differences and their number of cases.
 
-        `differences` come with the index of their conversation; `sizes` are the numbers of cases where not all of them count.
+        `differences` come with the index of their conversation; `sizes` are the numbers of cases, if not all of them count.
         """
         sizes = self.sizes if sizes is None else sizes
         sums = dict.fromkeys(sizes, 0.0)
@@ -186,12 +186,12 @@ class _PairedCases:
         return Counter((round(total, 9), sizes[conversation]) for conversation, total in sums.items())
 
     def values(self, metric: str) -> list[tuple[float, float] | None]:
-        """Return the value of each case in both runs: the mean over its trials that have the metric; None where a run has none."""
+        """Return the value of each case in both runs: the mean over its trials that have the metric; None if a run has none."""
         means = [_means(cases, metric, same_metrics=len(run.metric_sets) == 1) for cases, run in zip(self.trials, self.runs, strict=True)]
         return [None if before is None or after is None else (before, after) for before, after in zip(*means, strict=True)]
 
     def correct(self, headline: str) -> list[tuple[bool, bool]]:
-        """Return whether each case is correct in both runs: by a metric that says so, else when it has no fault."""
+        """Return whether each case is correct in each run: by a pass metric, or without one, if it has no fault."""
         candidates = _PASS_METRICS[::-1] if headline == _PASS_METRICS[1] else _PASS_METRICS
         metric = next((name for name in candidates if name in self.metrics), None)
         if metric is not None:
@@ -210,11 +210,11 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
         reasons = [f"{pluralize(count, 'case')} only in {name}" for count, name in zip(only, names, strict=True) if count]
         reasons += [f"{pluralize(count, 'error')} in {name}" for count, name in zip(errors, names, strict=True) if count]
         raise BadInput(
-            f"no case is scored in both {names[0]} and {names[1]}: {', '.join(reasons) or 'they have none'}",
-            "Runs are compared on the cases that they share: grade both on the same dataset.",
+            f"no case is scored in both {names[0]} and {names[1]}: {', '.join(reasons) or 'both are empty'}",
+            "Runs are compared on the cases that both have: grade both on the same dataset.",
         )
     if not pairs.metrics:
-        raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both by the same evaluators.")
+        raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both with the same evaluators.")
     changes = ((name, _metric_change(pairs, name)) for name in pairs.metrics)
     metrics = {name: change for name, change in changes if change is not None}
     correct = pairs.correct(headline)
@@ -238,7 +238,7 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
 
 
 def _metric_change(pairs: _PairedCases, name: str) -> tuple[MetricChange, Clusters] | None:
-    """Return how a metric changed, on the cases that have it in both runs, and the clusters; None where no case does."""
+    """Return the change of a metric on the cases that have it in both runs, and the clusters; None if no case has it."""
     values = [(index, *value) for index, value in zip(pairs.conversations, pairs.values(name), strict=True) if value is not None]
     if not values:
         return None
@@ -259,7 +259,7 @@ def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, same_metrics: bo
 
 
 def _tool_changes(pairs: _PairedCases) -> list[ToolChange]:
-    """Return the changes by expected name. Where different alternatives counted, a case counts under the earliest of them."""
+    """Return the changes by expected name. If different alternatives counted, a case counts under the earliest of them."""
     tools: dict[str, list[float]] = {}
     for trials, others in zip(*pairs.trials, strict=True):
         names = min((*trials, *others), key=attrgetter("alternative")).names
@@ -275,13 +275,13 @@ def _tool_changes(pairs: _PairedCases) -> list[ToolChange]:
 
 
 def _credits(trials: tuple[_Trial, ...], names: tuple[str, ...]) -> list[float]:
-    """Return the credit of each of these calls, the mean over trials; a trial by another alternative gives each its mean."""
+    """Return the credit of each of these calls, averaged over trials; a trial with another alternative gives each call its mean credit."""
     each = [trial.credits if trial.names == names else (fmean(trial.credits),) * len(names) for trial in trials]
     return [sum(call) / len(trials) for call in zip(*each, strict=True)]
 
 
 def _fault_changes(pairs: _PairedCases) -> list[FaultChange]:
-    """Return the changes of the kinds of faults that occur in either run."""
+    """Return the changes of the kinds of faults that occur in at least one run."""
     counts: dict[FaultKind, list[float]] = {}
     differences: dict[FaultKind, list[tuple[int, float]]] = defaultdict(list)
     for side, cases in enumerate(pairs.trials):
@@ -298,7 +298,7 @@ def _fault_changes(pairs: _PairedCases) -> list[FaultChange]:
 
 
 def _adjust_p_values(comparisons: list[Comparison]) -> list[Comparison]:
-    """Return the comparisons with p-values adjusted for looking at all of them together."""
+    """Return the comparisons with p-values adjusted for multiple comparisons."""
     names = dict.fromkeys(name for each in comparisons for name in each.metrics)
     metrics = {name: iter(holm_adjust([each.metrics[name].p for each in comparisons if name in each.metrics])) for name in names}
     faults = iter(holm_adjust([fault.p for each in comparisons for fault in each.faults]))

@@ -1,7 +1,7 @@
-"""Which tool was called instead of which, and whether there were too many calls or too few.
+"""The confusion matrix of tools: which was called instead of which. And whether there were too many calls or too few.
 
-A scored case is counted once, an error never, so the cells add up to the scored cases. No grades give no cell. Where only faults of the
-evaluator `process` are reported, as for scenarios, ignored functions count on neither side, and a name in another case is the same.
+A scored case is counted once, an error never, so the cells add up to the scored cases. Without grades there are no cells. If only faults of
+the evaluator `process` are reported, as for scenarios, ignored functions do not count, and names are compared without case.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ UNKNOWN_TOOL = "(unknown tool)"
 
 
 class ConfusionCell(Struct, frozen=True):
-    """In how many cases the actual tool was called where the other was expected."""
+    """The number of cases in which one tool was expected and the other was called."""
 
     expected: str
     actual: str
@@ -27,10 +27,10 @@ class ConfusionCell(Struct, frozen=True):
 
 
 class CallCounts(Struct, frozen=True):
-    """Calling too much and too little, whichever the tools.
+    """Too many and too few calls, whatever the tool.
 
-    `cases_with_extra_calls` have `extra_calls` more calls than expected in all, `cases_with_missing_calls` have `missing_calls` fewer.
-    Of the `no_call_expected` cases `called_anyway` made a call; of the `call_expected` cases `called_nothing` made none.
+    `cases_with_extra_calls` have `extra_calls` more calls than expected in total, `cases_with_missing_calls` have `missing_calls` fewer.
+    Of the `no_call_expected` cases, `called_anyway` made a call; of the `call_expected` cases, `called_nothing` made none.
     """
 
     cases_with_extra_calls: int
@@ -50,19 +50,19 @@ class Confusion(Struct, frozen=True):
     call_counts: CallCounts
 
     def most_confused(self, n: int) -> list[ConfusionCell]:
-        """Return the most frequent cells in which another tool was called than expected, or none, or one where none was expected."""
+        """Return the most frequent cells off the diagonal: another tool than expected, no call, or a call where none was expected."""
         return [cell for cell in self.cells if cell.expected != cell.actual][:n]
 
 
 class ConfusionTally:
     """Counts grades one by one. `fault_evaluators` are those whose faults are reported, `ignore` is the list of `process`.
 
-    A case is in the cell of its first expected call that is wrong as a whole (another tool, none, or a malformed call); where there is
-    none, in that of its first expected call, which then was made. So wrong arguments, extra calls and malformed calls of the right name
-    are on the diagonal. Where no call is expected, the first actual call counts. The column is "(unknown tool)" where the case's tools
-    lack what was called in the expected one's place, "(no name)" for a call without a name.
+    A case is in the cell of its first expected call that is wrong as a whole (another tool, no call, or a malformed call); if there is
+    none, in the cell of its first expected call, on the diagonal. So wrong arguments, extra calls and malformed calls with the right name
+    are on the diagonal. If no call is expected, the first actual call counts. The column is "(unknown tool)" if the called tool is not
+    listed in the case, "(no name)" for a call without a name.
 
-    The first 10,000 rows have names, the others are under "…"; likewise the cells off the diagonal, further ones under "…" of their row.
+    The first 10,000 rows have names, the others count under "…"; likewise the cells off the diagonal, under "…" of their row.
     """
 
     def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
@@ -73,7 +73,7 @@ class ConfusionTally:
         self._counts: Counter[str] = Counter()
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade; an error is left out."""
+        """Count one grade; errors are excluded."""
         if grade.error:
             return
         if not self._only_process:
@@ -131,10 +131,10 @@ def _cell(grade: GradeRecord) -> tuple[str, str]:
 
 
 def _process_cell(grade: GradeRecord, view: ProcessView) -> tuple[str, str]:
-    """Return the same as `process` counts it.
+    """Return the row and the column of a scored case as `process` counts it.
 
-    What it leaves unpaired is matched one against one in order, malformed calls first, as faults are. A call that is only extra by `exact`
-    keeps its name, known or not.
+    Calls that it leaves unpaired are matched one to one in order, malformed calls first, as for faults. A call that is extra only by
+    `exact` keeps its name, listed or not.
     """
     if not view.expected:
         return NO_CALL, (grade.actual[view.actual[0]] or NO_NAME) if view.actual else NO_CALL

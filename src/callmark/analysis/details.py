@@ -1,6 +1,6 @@
 """The details of a run: breakdowns, confusion matrix, functions and arguments, the distribution of scores, and interpretations.
 
-They take about as long as reading the grades, so they are computed only on request. No grades give empty tables.
+They take about as long as reading the grades, so they are computed only on request. Without grades the tables are empty.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,9 +19,9 @@ from callmark.grading.record import GradeRecord
 
 
 class Details(Struct, frozen=True):
-    """Tables that each add up to the scored cases; errors are in none of them.
+    """Tables over the scored cases; errors are excluded.
 
-    `trials` is None where no case has two trials and no two cases are similar; `recorded_trials` is the same by the recorded reward.
+    `trials` is None if no case has two trials and no group has two cases; `recorded_trials` is the same by the recorded reward.
     """
 
     breakdowns: Breakdowns
@@ -37,7 +37,7 @@ class Details(Struct, frozen=True):
 class DetailTally:
     """Counts grades one by one, errors too.
 
-    A case passes by `call.pass`; where only faults of `process` are reported, as for scenarios, by `process.reliability`. `ignore` is the
+    A case passes by `call.pass`; if only faults of `process` are reported, as for scenarios, by `process.reliability`. `ignore` is the
     list of functions that `process` ignores.
     """
 
@@ -51,7 +51,7 @@ class DetailTally:
         self._reasons = ReasonTally()
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade; an error only counts for the number of cases without a trial."""
+        """Count one grade; of an error, only that its trial has no result."""
         self._trials.add(grade)
         self._recorded_trials.add(grade)
         if grade.error:
@@ -63,7 +63,7 @@ class DetailTally:
         self._reasons.add(grade)
 
     def details(self, means: Mapping[str, float], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
-        """Return the details so far; the means, the definitions of the metrics and the counts are for the interpretations."""
+        """Return the details so far. The means, metric definitions and counts are for the interpretations."""
         breakdowns, table = self._breakdowns.breakdowns(), self._functions.table()
         interpretations = interpret(
             means,

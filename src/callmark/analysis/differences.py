@@ -1,7 +1,7 @@
-"""The significance of a difference of two runs: its interval, its p-value, and the cases that detecting a small one needs.
+"""The significance of a difference between two runs: its interval, its p-value, and the cases that detecting a small one needs.
 
-Differences come in clusters as values do in `intervals` (docs/metrics.md, 11): a conversation each, given as `(sum of its differences, how
-many)` with the number of clusters that have these. There is at least one. The same input gives the same numbers.
+Differences come in clusters, one for each conversation, as values do in `intervals` (docs/reference/metrics.md, section 11): `(sum of its
+differences, their number)` with the number of such clusters. There is at least one. The same input gives the same numbers.
 """
 
 from collections import Counter
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.05
-SMALL_DIFFERENCE = 0.03  # that people want to detect
+SMALL_DIFFERENCE = 0.03  # that users want to detect
 FLIPS = 10_000
 _EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
 _WORTH_GROUPING = 16  # times faster that drawing a sign is than drawing a binomial
 _DRAWS_IN_MEMORY = 2_000_000
-# Sums of correct and wrong are often equal. If ties counted in full, a test at 5 % would reject in 3 %: it would miss real differences.
+# Sums of 0 and 1 are often equal. If ties counted in full, a test at 5 % would reject only 3 %: it would miss real differences.
 _TIE_BREAK = 0.001
 _ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
@@ -39,17 +39,17 @@ class Difference(Struct, frozen=True):
 
 
 def difference(clusters: Clusters) -> Difference:
-    """Return the mean of the differences with interval and p-value. Where all are 0 the interval is a point and p is 1."""
+    """Return the mean of the differences with interval and p-value. If all are 0, the interval is a point and p is 1."""
     low, high = percentile_bootstrap(clusters) or (None, None)
     total = sum(each * times for (each, _), times in clusters.items())
     return Difference(total / _count(clusters), low, high, sign_flip_test(clusters))
 
 
 def sign_flip_test(clusters: Clusters) -> float:
-    """Return how often the sum would be as far from 0 if chance alone gave each cluster its sign.
+    """Return how often the sum would be as far from 0 if the sign of each cluster were random.
 
-    Of equal sums, the one whose clusters have the greater means is farther. Up to 13 clusters that are not 0 all sign flips are tried, else
-    10,000 are drawn, and the observed one counts as one more.
+    Of equal sums, the one whose clusters have the greater means counts as farther from 0. With up to 13 clusters that are not 0, all sign
+    flips are tried; with more, 10,000 are drawn, and the observed one is added.
     """
     import numpy
 
@@ -85,7 +85,7 @@ def holm_adjust(ps: Sequence[float]) -> list[float]:
 def cases_needed(clusters: Clusters, *, difference: float = SMALL_DIFFERENCE, power: float = 0.8) -> int | None:
     """Return the number of cases, in conversations like these, at which that difference is detected with that power at 5 %.
 
-    None where the differences do not vary, or are in a single cluster: then it is unknown.
+    None if the differences do not vary or there is a single cluster: then it is unknown.
     """
     number, count = sum(clusters.values()), _count(clusters)
     if number < 2:

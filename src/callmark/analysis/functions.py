@@ -1,17 +1,17 @@
 """Results by function and by argument: expected, actual and paired calls, and which arguments are wrong, with examples.
 
-By the pairing of the faults: names with case, arguments by `exact`. Where only faults of the evaluator `process` are reported, as for
-scenarios, by its pairing (docs/metrics.md, 8): names in any case, arguments by `similar`, no ignored functions. Errors are left out; no
-grades give empty tables.
+Calls are paired as for faults: names with case, arguments by `exact`. If only faults of the evaluator `process` are reported, as for
+scenarios, they are paired as it does (docs/reference/metrics.md, section 8): names without case, arguments by `similar`, no ignored
+functions. Errors are excluded; without grades the tables are empty.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
 from callmark.analysis.process_view import process_view
+from callmark.calls.display import show_expected
 from callmark.calls.strict import dump
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
 from callmark.grading.record import GradeRecord
@@ -24,7 +24,7 @@ _EXPECTED, _ACTUAL, _PAIRED, _CORRECT = range(4)
 class FunctionSummary(Struct, frozen=True):
     """A function over all scored cases: its expected, actual and paired calls, and the pairs in which all arguments are correct.
 
-    `precision` is paired / actual, `recall` paired / expected; None where there is nothing to divide by. A malformed or repeated call is
+    `precision` is paired / actual, `recall` paired / expected; None if the divisor is 0. A malformed or repeated call is
     an actual call and not paired.
     """
 
@@ -38,7 +38,7 @@ class FunctionSummary(Struct, frozen=True):
 
 
 class ArgumentExample(Struct, frozen=True):
-    """The first time that an argument had this fault: the case, and both values as JSON, cut if long; None where it was left out."""
+    """The first fault of this kind of an argument: the case, and both values as JSON, cut if long; None for a missing argument."""
 
     kind: FaultKind
     case: str
@@ -47,9 +47,9 @@ class ArgumentExample(Struct, frozen=True):
 
 
 class ArgumentSummary(Struct, frozen=True):
-    """How often an argument of a function was wrong, in all and by kind of fault, with an example of each kind.
+    """How often an argument of a function was wrong, in total and by kind of fault, with an example of each kind.
 
-    `hallucinated` and `elsewhere` say of wrong values where they came from.
+    `hallucinated` and `elsewhere` count where wrong values came from.
     """
 
     function: str
@@ -66,7 +66,7 @@ class ArgumentSummary(Struct, frozen=True):
 
 
 class FunctionTable(Struct, frozen=True):
-    """Functions, the most expected first; arguments that were wrong, the most frequent first."""
+    """Functions, the most expected first, and wrong arguments, the most frequent first."""
 
     functions: list[FunctionSummary]
     arguments: list[ArgumentSummary]
@@ -76,8 +76,8 @@ class FunctionTally:
     """Counts grades one by one.
 
     With `fault_evaluators`, only faults that one of these evaluators counts are reported; `ignore` is the list of `process`. The first
-    10,000 functions have names, the others are under "…"; likewise 10,000 arguments, further ones under "…" of their function. Where an
-    alternative counted, its calls are the expected ones. Where case does not matter, a name is spelled as it first was.
+    10,000 functions have names, the others count under "…"; likewise 10,000 arguments, further ones under "…" of their function. If an
+    alternative counted, its calls are the expected ones. Where case is ignored, the first spelling of a name is used.
     """
 
     def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
@@ -89,7 +89,7 @@ class FunctionTally:
         self._arguments: dict[tuple[str, str], _ArgumentFaults] = {}
 
     def add(self, grade: GradeRecord) -> None:
-        """Count one grade; an error is left out."""
+        """Count one grade; errors are excluded."""
         if grade.error:
             return
         expected, actual, pairs = self._calls(grade)
@@ -162,8 +162,8 @@ class _ArgumentFaults:
         kind = fault.kind
         if kind not in self.counts:
             self.counts[kind] = 0
-            expected = None if kind in ("extra_argument", "unknown_argument") else _cut(fault.expected)
-            actual = None if kind == "missing_argument" else _cut(fault.actual)
+            expected = None if kind in ("extra_argument", "unknown_argument") else _cut(show_expected(fault.expected))
+            actual = None if kind == "missing_argument" else _cut(dump(fault.actual))
             self.examples.append(ArgumentExample(kind, case, expected, actual))
         self.counts[kind] += 1
         if kind == "wrong_value":
@@ -191,6 +191,5 @@ def _summarize_function(name: str, expected: int, actual: int, paired: int, corr
     return FunctionSummary(name, expected, actual, paired, correct, precision, recall)
 
 
-def _cut(value: Any) -> str:
-    text = dump(value)
+def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"

@@ -1,8 +1,8 @@
 """A gate for CI: thresholds that a run must meet, each checked with both numbers.
 
-`min`: fail if a metric is below a number; `max_drop`: fail if it is lower than the baseline's by more, on the cases that both runs have;
-`max_errors`: fail if there are more errors. With `significant`, a drop counts only where it is not within noise. A run without a scored
-case passes no gate; nor does one that is not finished. An unknown metric raises `BadInput` with the nearest.
+`min`: fail if a metric is below a number. `max_drop`: fail if a metric drops by more than a number from the baseline, on the cases that
+both runs have. `max_errors`: fail if there are more errors. With `significant`, a drop within noise does not fail. A run without scored
+cases, and one that is not finished, never passes. An unknown metric raises `BadInput` with the closest known one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from callmark.errors import BadInput
 from callmark.grading.evaluator import Metric
 from callmark.wording import did_you_mean, pluralize
 
-_EPSILON = 1e-9  # what rounding may cost: nine tenths meet .9
+_EPSILON = 1e-9  # tolerance for rounding: nine tenths meet .9
 _PLACES = range(3, 10)  # decimals: more only where fewer would show a value on the wrong side of its threshold
 
 
 class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The thresholds, as the command line or the table `[gate]` of `callmark.toml` gives them; `baseline` is the folder of a run."""
+    """The thresholds, from the command line or the table `[gate]` of `callmark.toml`; `baseline` is a run folder."""
 
     min: dict[str, float] = {}
     max_drop: dict[str, float] = {}
@@ -32,7 +32,7 @@ class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class GateCheck(Struct, frozen=True):
-    """One threshold: its kind and what it is about, unique together; whether it is met; and the numbers in words."""
+    """One threshold: its kind and its name, unique together; whether it is met; and the numbers as text."""
 
     condition: Literal["finished", "scored", "min", "max_drop", "max_errors"]
     name: str
@@ -41,46 +41,48 @@ class GateCheck(Struct, frozen=True):
 
 
 def validate_gate(gate: Gate, metrics: Mapping[str, Metric]) -> None:
-    """Refuse a gate that no run can be checked by: no threshold, unknown metrics, a drop without a baseline, impossible numbers."""
+    """Raise `BadInput` for a gate without thresholds, unknown metrics, a drop without a baseline, and impossible numbers."""
     if not gate.min and not gate.max_drop and gate.max_errors is None:
-        raise BadInput("the gate has no condition: it would let everything through", "Give one: --min call.score=0.9")
+        raise BadInput("the gate has no threshold: every run would pass", "Pass at least one, for example --min call.score=0.9.")
     for option, thresholds in (("min", gate.min), ("max-drop", gate.max_drop)):
         for name, threshold in thresholds.items():
             if name not in metrics:
-                raise BadInput(f"no metric called {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list shows those of a run.")
-            _validate_threshold(f"--{option} {name}={threshold:g}", name, threshold, metrics[name], drop=option == "max-drop")
+                raise BadInput(f"unknown metric {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list lists a run's metrics.")
+            _validate_threshold(f"--{option}: {name}", threshold, metrics[name], drop=option == "max-drop")
     if gate.max_drop and not gate.baseline:
-        raise BadInput("--max-drop needs something to drop from", "--baseline RUN names it.")
+        raise BadInput("--max-drop needs a baseline", "Pass it with --baseline RUN.")
     if gate.max_errors is not None and gate.max_errors < 0:
-        raise BadInput(f"--max-errors is {gate.max_errors}, 0 or more was expected")
+        raise BadInput(f"--max-errors: expected 0 or more, got {gate.max_errors}")
 
 
-def _validate_threshold(given: str, name: str, threshold: float, metric: Metric, *, drop: bool) -> None:
-    """Refuse a threshold that is always or never met, such as 90 for .9."""
+def _validate_threshold(option: str, threshold: float, metric: Metric, *, drop: bool) -> None:
+    """Raise `BadInput` for a threshold that is always or never met, such as 90 for .9."""
     if not isfinite(threshold):
-        raise BadInput(f"{given}: a number was expected")
+        raise BadInput(f"{option}: expected a number, got {threshold:g}")
     if drop and threshold < 0:
-        raise BadInput(f"{given}: a drop is 0 or more")
+        raise BadInput(f"{option}: expected a drop of 0 or more, got {threshold:g}")
     if metric.bounds is None:
         return
     least, greatest = metric.bounds
-    if not (threshold <= greatest - least if drop else least <= threshold <= greatest):
-        raise BadInput(f"{given}: {name} goes from {least:g} to {greatest:g}")
+    if drop and threshold > greatest - least:
+        raise BadInput(f"{option}: expected a drop of at most {greatest - least:g}, got {threshold:g}")
+    if not drop and not least <= threshold <= greatest:
+        raise BadInput(f"{option}: expected a number from {least:g} to {greatest:g}, got {threshold:g}")
 
 
 def check_gate(gate: Gate, summary: Summary, comparison: Comparison | None = None, *, unfinished: str = "") -> list[GateCheck]:
-    """Return a check for each threshold, and one more where nothing was scored, or the run is `unfinished`, which says why.
+    """Return a check for each threshold, and a failed one if nothing was scored or if the run is `unfinished`, a text that says why.
 
-    `comparison` is the run against the baseline; without one, no threshold on a drop is met.
+    `comparison` is the run against the baseline; without it, no threshold on a drop is met.
     """
     checks = [GateCheck("finished", "run", False, unfinished)] if unfinished else []
     if not summary.scored:
-        checks.append(GateCheck("scored", "scored cases", False, "none: there is nothing to judge by"))
+        checks.append(GateCheck("scored", "scored cases", False, "0: nothing to check"))
     checks += [_check_min(name, threshold, summary) for name, threshold in gate.min.items()]
     checks += [_check_drop(name, threshold, comparison, gate.significant) for name, threshold in gate.max_drop.items()]
     if gate.max_errors is not None:
         met = summary.errors <= gate.max_errors
-        text = f"{summary.errors:,}, at most {gate.max_errors:,}" if met else f"{summary.errors:,} > {gate.max_errors:,}"
+        text = f"{summary.errors:,} {'≤' if met else '>'} {gate.max_errors:,}"
         checks.append(GateCheck("max_errors", "errors", met, text))
     return checks
 
@@ -88,7 +90,7 @@ def check_gate(gate: Gate, summary: Summary, comparison: Comparison | None = Non
 def _check_min(name: str, threshold: float, summary: Summary) -> GateCheck:
     estimate = summary.metrics.get(name)
     if estimate is None:
-        return GateCheck("min", name, False, f"not measured, at least {_format(threshold)} was expected")
+        return GateCheck("min", name, False, f"not measured, expected at least {_format(threshold)}")
     met = estimate.mean >= threshold - _EPSILON
     return GateCheck("min", name, met, f"{_format_beside(estimate.mean, threshold)} {'≥' if met else '<'} {_format(threshold)}")
 
@@ -96,18 +98,20 @@ def _check_min(name: str, threshold: float, summary: Summary) -> GateCheck:
 def _check_drop(name: str, threshold: float, comparison: Comparison | None, significant: bool) -> GateCheck:
     change = comparison.metrics.get(name) if comparison is not None else None
     if change is None:
-        return GateCheck("max_drop", name, False, f"not measured in both, a drop of at most {_format(threshold)} was allowed")
+        return GateCheck("max_drop", name, False, f"not measured in both runs, expected a drop of at most {_format(threshold)}")
     drop = change.before - change.after
     small = drop <= threshold + _EPSILON
     met = small or (significant and change.within_noise)
-    text = f"{_format_beside(change.after, change.before)}, was {_format_beside(change.before, change.after)}"
-    if not small:
-        text += f": lower by {_format_beside(drop, threshold)}, at most {_format(threshold)}" + (", but within noise" if met else "")
+    text = f"{_format_beside(change.after, change.before)}, baseline {_format_beside(change.before, change.after)}"
+    if drop > _EPSILON:
+        text += f": drop {_format_beside(drop, threshold)} {'≤' if small else '>'} {_format(threshold)}"
+    if met and not small:
+        text += ", but within noise"
     return GateCheck("max_drop", name, met, text)
 
 
 def _format_beside(value: float, threshold: float) -> str:
-    """Return the value with three decimals, or as many as it takes to show on which side of the threshold it is."""
+    """Return the value with three decimals, or with as many as show on which side of the threshold it is."""
     if abs(value - threshold) <= _EPSILON:
         return _format(threshold)
     side = _side(value, threshold)
@@ -129,7 +133,7 @@ def _decimals(value: float, places: int) -> str:
 
 
 def parse_thresholds(texts: Sequence[str], option: str) -> Mapping[str, float]:
-    """Return thresholds such as `call.score=0.9` by metric; anything else, and a metric that comes twice, raises `BadInput`."""
+    """Return thresholds such as `call.score=0.9` by metric. Anything else, and a repeated metric, raises `BadInput`."""
     thresholds: dict[str, float] = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
@@ -138,14 +142,14 @@ def parse_thresholds(texts: Sequence[str], option: str) -> Mapping[str, float]:
         except ValueError:
             threshold = float("nan")
         if not name or not isfinite(threshold):
-            raise BadInput(f"--{option} {text} is not METRIC=NUMBER", f"For example --{option} call.score=0.9")
+            raise BadInput(f"--{option}: expected METRIC=NUMBER, got {text!r}", f"For example: --{option} call.score=0.9")
         if name in thresholds:
-            raise BadInput(f"--{option} is given twice for {name}")
+            raise BadInput(f"--{option}: {name} is given twice")
         thresholds[name] = threshold
     return thresholds
 
 
 def gate_headline(checks: Sequence[GateCheck]) -> str:
-    """Return `2 of 3 conditions met`."""
+    """Return `2 of 3 thresholds met`."""
     met = sum(check.met for check in checks)
-    return f"{met:,} of {pluralize(len(checks), 'condition')} met"
+    return f"{met:,} of {pluralize(len(checks), 'threshold')} met"

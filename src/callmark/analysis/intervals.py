@@ -1,7 +1,7 @@
-"""95 % intervals of means over conversations, whose decision points are not independent (docs/metrics.md, 11).
+"""95 % intervals of means over conversations, whose decision points are not independent (docs/reference/metrics.md, section 11).
 
-Values come in clusters, a conversation each, given as `(sum of its values, how many)` with the number of clusters that have these. Equal
-clusters are interchangeable, so drawing how often each kind comes up is drawing clusters, only faster. Fewer than two clusters give no
+Values come in clusters, one for each conversation: `(sum of its values, their number)` with the number of such clusters. Equal clusters are
+interchangeable, so drawing how often each kind occurs is the same as drawing clusters, but faster. Fewer than two clusters have no
 interval: None. The same input gives the same numbers.
 """
 
@@ -18,9 +18,9 @@ RESAMPLES = 10_000
 SEED = 20_250_510
 _LOW, _HIGH = 0.025, 0.975
 _NORMAL = NormalDist()
-_Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that 95 % lie within
-_ROUNDING = 1e-12  # of a mean, as a share of the greatest
-_WORTH_GROUPING = 4  # times faster that drawing a cluster is than drawing how often a kind comes up
+_Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that contain 95 %
+_ROUNDING = 1e-12  # of a mean, relative to the greatest
+_WORTH_GROUPING = 4  # how many times faster drawing a cluster is than drawing how often a kind occurs
 _DRAWS_IN_MEMORY = 2_000_000
 
 Clusters = Mapping[tuple[float, int], int]  # (sum, count) of a cluster: how many clusters have these
@@ -30,8 +30,8 @@ Interval = tuple[float, float]
 def bootstrap(clusters: Clusters) -> Interval | None:
     """Return the interval of a mean: Efron's BCa bootstrap over clusters.
 
-    The percentiles are corrected for bias and skew: near 1, where faults are rare and easily missed, 2.5 and 97.5 cover too seldom. The
-    mean is in the interval.
+    The percentiles are corrected for bias and skew: near 1, where faults are rare, the plain percentiles 2.5 and 97.5 cover too little. The
+    mean is always in the interval.
     """
     drawn = _drawn_means(clusters)
     if drawn is None:
@@ -42,7 +42,7 @@ def bootstrap(clusters: Clusters) -> Interval | None:
 
 
 def percentile_bootstrap(clusters: Clusters) -> Interval | None:
-    """Return the interval without the correction, for differences: they go either way, and coverage was worse with it."""
+    """Return the interval without the correction, for differences: they have both signs, and the correction made coverage worse."""
     drawn = _drawn_means(clusters)
     return None if drawn is None else _quantiles(drawn, _LOW, _HIGH)
 
@@ -55,16 +55,16 @@ def wilson(clusters: Clusters) -> Interval | None:
     successes, count = _totals(clusters)
     rate = successes / count
     size = effective_size(clusters)
-    centre = (rate + _Z * _Z / (2 * size)) / (1 + _Z * _Z / size)
+    center = (rate + _Z * _Z / (2 * size)) / (1 + _Z * _Z / size)
     half = _Z * sqrt(rate * (1 - rate) / size + _Z * _Z / (4 * size * size)) / (1 + _Z * _Z / size)
-    return (0.0 if rate == 0 else max(0.0, centre - half)), (1.0 if rate == 1 else min(1.0, centre + half))
+    return (0.0 if rate == 0 else max(0.0, center - half)), (1.0 if rate == 1 else min(1.0, center + half))
 
 
 def effective_size(clusters: Clusters) -> float:
-    """Return how many independent values would be as informative: n / design effect, never more than n.
+    """Return the number of independent values with the same information: n / design effect, at most n.
 
-    The design effect is 1 + (the mean size of a value's cluster - 1) times the intra-class correlation, by analysis of variance. Where all
-    values are equal their correlation is unknown: then each cluster counts as one.
+    The design effect is 1 + (the mean size of a value's cluster - 1) times the intra-class correlation, by analysis of variance. If all
+    values are equal, their correlation is unknown, and each cluster counts as one value.
     """
     number = sum(clusters.values())
     successes, count = _totals(clusters)
@@ -76,7 +76,7 @@ def effective_size(clusters: Clusters) -> float:
     between = sum(times * size * (total / size - rate) ** 2 for (total, size), times in clusters.items()) / (number - 1)
     within = sum(times * total * (1 - total / size) for (total, size), times in clusters.items()) / (count - number)
     squares = sum(times * size * size for (_, size), times in clusters.items())
-    typical_size = (count - squares / count) / (number - 1)  # of a cluster, less for sizes that differ
+    typical_size = (count - squares / count) / (number - 1)  # of a cluster, smaller if sizes differ
     correlation = (between - within) / (between + (typical_size - 1) * within)
     return count / max(1.0, 1 + (squares / count - 1) * correlation)
 
@@ -120,7 +120,7 @@ def _quantiles(drawn: "NDArray[float64]", low: float, high: float) -> Interval:
 def _bias(clusters: Clusters, drawn: "NDArray[float64]") -> float:
     """Return how many standard deviations the mean is from the median of the resamples; half of the ties count as below it.
 
-    It counts as no farther out than the interval's ends, else the interval would exclude it.
+    It is limited to the ends of the interval, which would exclude the mean otherwise.
     """
     total, count = _totals(clusters)
     mean, tie = total / count, _ROUNDING * float(abs(drawn).max())
@@ -129,17 +129,17 @@ def _bias(clusters: Clusters, drawn: "NDArray[float64]") -> float:
 
 
 def _skew(clusters: Clusters) -> float:
-    """Return how fast the error grows with the mean (Efron's acceleration), by the jackknife over clusters.
+    """Return how fast the standard error grows with the mean (Efron's acceleration), by the jackknife over clusters.
 
-    Between -1/6 and 1/6, and 0 where leaving out any cluster makes the same difference.
+    Between -1/6 and 1/6; 0 if leaving out a cluster makes the same difference for all of them.
     """
     total, count = _totals(clusters)
     left = [((total - each) / (count - size), times) for (each, size), times in clusters.items()]
-    centre = sum(mean * times for mean, times in left) / sum(times for _, times in left)
-    farthest = max(abs(centre - mean) for mean, _ in left)
+    center = sum(mean * times for mean, times in left) / sum(times for _, times in left)
+    farthest = max(abs(center - mean) for mean, _ in left)
     if not farthest:
         return 0.0
-    apart = [((centre - mean) / farthest, times) for mean, times in left]
+    apart = [((center - mean) / farthest, times) for mean, times in left]
     squares = sum(times * each**2 for each, times in apart)
     return sum(times * each**3 for each, times in apart) / (6 * squares * sqrt(squares))
 

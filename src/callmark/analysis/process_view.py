@@ -1,7 +1,8 @@
-"""A grade as the evaluator `process` counts it (docs/metrics.md, 8): names in any case, arguments by `similar`, no ignored functions.
+"""A grade as the evaluator `process` counts it: names without case, arguments by `similar`, no ignored functions.
 
-A record holds the pairing by `exact`. Which calls `process` pairs follows from their names and from which of them are malformed. Whether
-the arguments of a pair agree does only where the pair is the same: else they do where the evaluator's own metrics say so of the whole case.
+A record contains the pairing by `exact`. The pairs of `process` follow from the names and from which calls are malformed. Whether the
+arguments of a pair agree is known if the pair is the same in both; for other pairs, the evaluator's metrics of the whole case decide.
+See docs/reference/metrics.md, section 8.
 """
 
 from msgspec import Struct
@@ -22,12 +23,12 @@ class ProcessView(Struct, frozen=True):
     malformed: set[int]
 
     def unpaired_expected(self) -> list[int]:
-        """Return the expected calls that have no partner."""
+        """Return the expected calls that are not paired."""
         paired = {expected for expected, _, _ in self.pairs}
         return [index for index in self.expected if index not in paired]
 
     def unpaired_actual(self) -> list[int]:
-        """Return the actual calls that have no partner."""
+        """Return the actual calls that are not paired."""
         paired = {actual for _, actual, _ in self.pairs}
         return [index for index in self.actual if index not in paired]
 
@@ -51,7 +52,7 @@ def process_view(grade: GradeRecord, ignore: tuple[str, ...]) -> ProcessView:
     for index in view.unpaired_expected():
         name = grade.expected[index]
         same = next((other for other in candidates if grade.actual[other].casefold() == name.casefold()), None)
-        if same is not None and name not in candidate_names:  # in the same case both would be paired, if the expected call were readable
+        if same is not None and name not in candidate_names:  # one of the same spelling would be paired by `exact`, if it could be
             candidates.remove(same)
             view.pairs.append((index, same, all_agree))
     return view

@@ -1,4 +1,4 @@
-"""The reasons that evaluators give for their values: the first few of each metric, as examples."""
+"""The reasons that evaluators give for their values: the first few of each metric."""
 
 from msgspec import Struct
 

@@ -1,7 +1,7 @@
 """The summary of a run's grades: each metric with count, mean and interval; faults, most frequent first; tools, weakest first.
 
-Errors are counted and excluded from all numbers; evaluator errors are excluded from those of their evaluator. No grades at all give counts
-of 0 and no metric. Decision points of one conversation, and the trials of one case, are one cluster.
+Errors are counted and excluded from all metrics; evaluator errors are excluded from the metrics of their evaluator. Without grades, counts
+are 0 and there is no metric. Decision points of one conversation, and the trials of one case, are one cluster.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
 class Estimate(Struct, frozen=True):
-    """The mean over the n grades that have the metric, and its 95 % interval (None where there is none)."""
+    """The mean over the n grades that have the metric, and its 95 % interval (None if there is none)."""
 
     n: int
     mean: float
@@ -33,7 +33,10 @@ class Estimate(Struct, frozen=True):
 
 
 class FaultExample(Struct, frozen=True):
-    """A tool or argument that has a kind of fault, how often, and how many wrong values were hallucinated or taken from elsewhere."""
+    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or came from another message.
+
+    For a wrong or unknown tool, `name` is `expected → actual`.
+    """
 
     name: str
     count: int
@@ -42,7 +45,7 @@ class FaultExample(Struct, frozen=True):
 
 
 class FaultSummary(Struct, frozen=True):
-    """One kind of fault: how often, and where, most frequent first."""
+    """One kind of fault: how often it occurs, and the tools or arguments that have it, most frequent first."""
 
     kind: FaultKind
     count: int
@@ -78,7 +81,7 @@ class EvaluatorErrors(Struct, frozen=True):
 
 
 class PooledMetric(Struct, frozen=True):
-    """A metric pooled over all cases: the sums of its numerators and denominators, and their ratio (None where nothing can be divided)."""
+    """A metric pooled over all cases: the sums of its numerators and denominators, and their ratio (None if the denominator is 0)."""
 
     numerator: float
     denominator: float
@@ -88,9 +91,27 @@ class PooledMetric(Struct, frozen=True):
 class Summary(Struct, frozen=True):
     """The summary of a run's grades.
 
-    `graded` predictions are `scored`, `errors`, or only evaluator errors. `correct` ones have every call correct; in `correct_tools_only`
-    only arguments are wrong. Of whole conversations: why they ended, the mean number of user turns, and how many calls have no recorded
-    result (`misses`). `categories` has a matrix of counts for each evaluator that returns categories.
+    Attributes:
+        cases: Number of cases.
+        graded: Number of predictions: those scored, errors, and those with only evaluator errors.
+        scored: Number of predictions that are scored.
+        errors: Number of errors, which are excluded from scores.
+        conversations: Number of conversations that the cases were cut from.
+        correct: Number of predictions in which every call is correct.
+        correct_tools_only: Number of predictions with the right tools and wrong arguments.
+        metrics: Mean, interval and count of each metric, by full name.
+        faults: The faults by kind, most frequent first.
+        tools: The expected tools, with their mean credit.
+        notes: Number of notes by kind.
+        error_texts: Number of errors by message.
+        usage: Tokens, cost and latency; None if not measured.
+        details: The detailed breakdowns; None if they were not computed.
+        endings: For simulated conversations, their number by ending.
+        turns: For simulated conversations, the mean number of user turns.
+        misses: Number of calls without a recorded result.
+        evaluator_errors: Errors of evaluators, by evaluator.
+        pooled: Metrics pooled over all predictions, by full name.
+        categories: For each evaluator that returns categories, the counts by expected and actual category.
     """
 
     cases: int
@@ -118,8 +139,8 @@ class Summary(Struct, frozen=True):
 class Tally:
     """Counts grades one by one, by the definitions of their metrics.
 
-    With `fault_evaluators`, only faults that one of these evaluators counts are reported. `detailed` adds the details, in which the
-    functions that `process` ignores, `ignore`, are left out where its faults alone are reported.
+    With `fault_evaluators`, only faults that one of these evaluators counts are reported. `detailed` adds the details; if only faults of
+    `process` are reported, the functions that it ignores, `ignore`, are left out of them.
     """
 
     def __init__(
@@ -134,7 +155,7 @@ class Tally:
         self._fault_evaluators = frozenset(fault_evaluators)
         self._last_case = ""
         self._cases = self._graded = self._scored = self._errors = self._correct = self._correct_tools_only = 0
-        self._clusters = ClusterTally()  # the sums of each metric, and how many they are of
+        self._clusters = ClusterTally()  # the sums of each metric, and their counts
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
         self._tools: dict[str, list[float]] = {}
@@ -193,7 +214,7 @@ class Tally:
             self._correct_tools_only += 1
 
     def summary(self, *, intervals: Intervals = "all") -> Summary:
-        """Return the summary of the grades so far. Intervals take their time: `headline` computes those of headline metrics only."""
+        """Return the summary of the grades so far. Intervals are slow to compute: `headline` computes those of headline metrics only."""
         faults = [
             FaultSummary(kind, counts.total(), [self._example(kind, name, count) for name, count in counts.most_common()])
             for kind, counts in self._faults.items()
@@ -287,7 +308,7 @@ class Tally:
             self._evaluator_errors[evaluator] = EvaluatorErrors(first.count + 1, first.case, first.error)
 
     def _add_tools(self, grade: GradeRecord, faults: Sequence[Fault]) -> None:
-        """Credit each expected call: nothing for one that is wrong as a whole, half where arguments are."""
+        """Credit each expected call: 0 if it is wrong as a whole, 0.5 if only arguments are wrong, else 1."""
         credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
         for index, name in enumerate(grade.expected):
             self._credit(name, credit.get(index, 1.0))
@@ -308,7 +329,7 @@ class Tally:
         actual = grade.actual[fault.actual_index] if fault.actual_index is not None else None
         kind = fault.kind
         if kind == "wrong_tool" and expected and actual and self._fault_evaluators == {"process"}:
-            # an ignored function was not called in place of another
+            # an ignored function is not confused with another
             if is_ignored(actual, self._ignore):
                 kind, actual = "missing_call", None
             elif is_ignored(expected, self._ignore):
@@ -330,13 +351,13 @@ class Tally:
 
 
 def headline_metrics(names: Iterable[str], definitions: Mapping[str, Metric]) -> list[str]:
-    """Return the metrics that are shown with their interval: those that are declared as headline; where there is none, the first."""
+    """Return the metrics that are shown with their interval: those that are declared as headline; if there are none, the first metric."""
     ordered = list(names)
     return [name for name in ordered if name in definitions and definitions[name].headline] or ordered[:1]
 
 
 def is_scored(grade: GradeRecord) -> bool:
-    """Return whether a grade has numbers: it is no error, and not all of its evaluators failed."""
+    """Return whether a grade has scores: it is not an error, and not all of its evaluators failed."""
     return not grade.error and bool(grade.metrics or not grade.evaluator_errors)
 
 

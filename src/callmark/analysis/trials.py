@@ -1,7 +1,7 @@
-"""Several trials of each case: pass@k, pass^k, and how often the outcome is the same every time (docs/metrics.md, 11).
+"""Several trials of each case: pass@k, pass^k, and how often the outcome is the same every time (docs/reference/metrics.md, section 11).
 
-n is the number of scored trials of a case, c how many of them passed; errors are in neither. For several grades of one case and trial the
-last counts. No grades at all give counts of 0 and no k.
+n is the number of scored trials of a case, c the number of those that passed; errors are excluded. Of several grades of one case and trial,
+the last counts. Without grades, counts are 0 and there is no k.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from callmark.wording import did_you_mean
 
 
 class PassRate(Struct, frozen=True):
-    """How likely at least one of k trials passes (`any`, pass@k) and how likely all do (`every`, pass^k).
+    """The probability that at least one of k trials passes (`any`, pass@k) and that all of them pass (`every`, pass^k).
 
     Means over the `cases` with at least k trials; `excluded` counts the others.
     """
@@ -29,7 +29,7 @@ class PassRate(Struct, frozen=True):
 
 
 class Consistency(Struct, frozen=True):
-    """How many of n have the same outcome every time; the share is None for none."""
+    """How many of n have the same outcome every time; `share` is None if n is 0."""
 
     same: int
     n: int
@@ -39,8 +39,8 @@ class Consistency(Struct, frozen=True):
 class TrialSummary(Struct, frozen=True):
     """The trials of a run. `cases` have at least one scored trial, `errors` are cases that have none.
 
-    `pass_rates` has an entry for each k from 1 to the most trials of a case. `trial_consistency` is over the cases with two trials or
-    more, `group_consistency` over the groups with two cases or more, all their trials together.
+    `pass_rates` has an entry for each k from 1 to the largest number of trials of a case. `trial_consistency` is over the cases with two
+    trials or more, `group_consistency` over the groups with two cases or more, all their trials together.
     """
 
     cases: int
@@ -51,11 +51,11 @@ class TrialSummary(Struct, frozen=True):
 
 
 def summarize_trials(grades: Iterable[GradeRecord], *, metric: str = "call.pass") -> TrialSummary:
-    """Return the summary of trials in any order. A trial passes where the metric is 1; a grade without the metric raises `BadInput`."""
+    """Return the summary of trials in any order. A trial passes if the metric is 1; a grade without the metric raises `BadInput`."""
     cases: dict[str, dict[int, GradeRecord]] = {}
     for grade in grades:
         if not grade.error and metric not in grade.metrics:
-            raise BadInput(f"no metric called {metric!r} in the grade of case {grade.case!r}{did_you_mean(metric, grade.metrics)}")
+            raise BadInput(f"unknown metric {metric!r} in the grade of case {grade.case!r}{did_you_mean(metric, grade.metrics)}")
         cases.setdefault(grade.case, {})[grade.trial] = grade
     tally = TrialTally(metric)
     for case in cases.values():
@@ -65,9 +65,9 @@ def summarize_trials(grades: Iterable[GradeRecord], *, metric: str = "call.pass"
 
 
 class TrialTally:
-    """Counts grades one by one, those of one case together and no trial twice, in memory that grows with groups only.
+    """Counts grades one by one, in memory that grows only with the number of groups.
 
-    A grade without the metric is no trial.
+    The grades of a case are consecutive, and no trial comes twice. A grade without the metric is not counted as a trial.
     """
 
     def __init__(self, metric: str) -> None:

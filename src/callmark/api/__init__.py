@@ -1,1 +1,1 @@
-"""What the command line does, as functions: each command parses its arguments, calls one of these and shows the result."""
+"""The public functions behind the command line: each command parses its arguments, calls one of these and prints the result."""

@@ -1,4 +1,4 @@
-"""The cases that models are run on or predictions are graded against: a path, a dataset, or a list."""
+"""The cases to run models on or to grade predictions against: a path, a dataset or a list."""
 
 from collections.abc import Callable, Iterable
 from os import PathLike, fspath
@@ -15,7 +15,7 @@ CaseInput = DatasetSource | CaseSelection
 
 
 def select_cases(cases: CaseInput, *, limit: int | None = None, trials: int | None = None, scenarios: bool = False) -> CaseSelection:
-    """Return which cases to read. A list is held as JSONL, of which each run stores a copy."""
+    """Return the selection of cases. A list is serialized to JSONL, and each run stores a copy."""
     selection = cases if isinstance(cases, CaseSelection) else _selection(cases)
     return structs.replace(
         selection,
@@ -26,7 +26,7 @@ def select_cases(cases: CaseInput, *, limit: int | None = None, trials: int | No
 
 
 def with_bad_rows(options: GradeOptions | None, cases: CaseInput) -> GradeOptions:
-    """Return the options with the dataset's own handler of rows that cannot be read, where it has one and they have none."""
+    """Return the options, with the dataset's handler for bad rows if the options have none."""
     options = options or GradeOptions()
     on_bad: Callable[[BadRow], None] | None = cases.on_bad if isinstance(cases, Dataset) else None
     return structs.replace(options, on_bad=options.on_bad or on_bad)

@@ -1,7 +1,7 @@
-"""Datasets: describe, check, filter, split, cut into decision points, convert.
+"""Datasets: describe, lint, filter, split, convert, and cut into decision points.
 
-Wherever a dataset is expected, a path, a `Dataset` or a list of conversations, cases or dicts is accepted. A row that cannot be read raises
-`BadInput` with its file, line and reason, unless the dataset skips such rows (`load(path, skip_bad=True)`).
+Every dataset argument can be a path, a `Dataset`, or a list of conversations, cases or dicts. A row that cannot be read raises `BrokenRow`
+with its file, line and reason, unless the dataset skips bad rows (`load(path, skip_bad=True)`).
 """
 
 import os
@@ -25,7 +25,7 @@ from callmark.data.stats import Stats
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow, Dataset, Output, load, openai, scenarios
 from callmark.formats import write as write_rows
-from callmark.formats.conversion import Conversion
+from callmark.formats.conversion import Conversion, read_only_format
 from callmark.formats.detect import find_format
 from callmark.formats.format import Format
 from callmark.formats.rows import Rows
@@ -33,18 +33,33 @@ from callmark.types import Case, Conversation
 from callmark.wording import end_sentence
 
 DatasetSource = str | PathLike[str] | Dataset | Iterable[Conversation] | Iterable[Mapping[str, Any]]
-TRAIN, VALID = "train.jsonl", "valid.jsonl"  # the files of a split
+TRAIN, VALID = "train.jsonl", "valid.jsonl"  # file names of a split
 
 
 class FilterResult(Struct, frozen=True):
-    """The rows that every rule keeps (none where they went to a file), and how many rows each rule keeps."""
+    """The result of `filter`.
+
+    Attributes:
+        kept: The rows that pass every rule; empty if they were written to a file.
+        counts: Number of rows read, kept by each rule on its own, and kept by all rules.
+    """
 
     kept: list[Conversation]
     counts: FilterCounts
 
 
 class ConversionResult(Struct, frozen=True):
-    """What a conversion wrote, dropped and could not write. `notes` says in words what a reader of the new file should know."""
+    """The result of `convert`.
+
+    Attributes:
+        to: Name of the target format.
+        title: Title of the target format.
+        rows: Number of rows read.
+        written: Number of rows written.
+        unwritten: Number of rows that the format cannot represent.
+        counts: Number of calls, results, generated ids, replaced ids, and dropped keys.
+        notes: The same changes in words.
+    """
 
     to: str
     title: str
@@ -56,27 +71,68 @@ class ConversionResult(Struct, frozen=True):
 
 
 def open_dataset(source: DatasetSource) -> Dataset:
-    """Return the dataset at a path, a dataset as it is, or the rows of a list as a dataset."""
+    """Open a path or a list as a dataset; return a dataset unchanged."""
     return load(source)
 
 
 def write(rows: DatasetSource, path: str | PathLike[str], *, to: str = "openai", wrap: Literal["item"] | None = None) -> int:
-    """Write conversations or cases, one per line, and return how many. The file is complete, or it is not there; `-` is standard output.
+    """Write conversations or cases as JSONL.
 
-    `wrap="item"` nests each record under `item`. No rows give an empty file.
+        callmark.write(callmark.expand("valid.jsonl"), "eval.jsonl")
+
+    The file is written completely or not at all. Without rows, it is empty; duplicate rows are written as they are.
+
+    Args:
+        rows: A dataset, or any iterable of conversations, cases or dicts.
+        path: Output file; `-` is standard output. `.gz` and `.zst` are compressed.
+        to: Format to write.
+        wrap: `"item"` nests each row under `item`, as hosted evaluations expect.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        BadInput: The format is unknown or cannot be written, a row cannot be read, or the format cannot represent it.
+        StorageError: The file cannot be written.
     """
     return write_rows(load(rows) if isinstance(rows, str | PathLike) else rows, path, format_name=to, wrap=wrap)
 
 
 def stats(dataset: DatasetSource) -> Stats:
-    """Describe a dataset: lengths, roles, tools, sequences, arguments. A file without rows raises `BadInput`."""
+    """Describe a dataset: conversation lengths, roles, tools, call sequences and arguments.
+
+        callmark.stats("train.jsonl").tools    # {"get_order": 412, "find_user": 398, ...}
+
+    For cases, the expected calls are counted. Malformed calls are counted as calls, and also separately in `malformed_calls`. Duplicate
+    rows are counted each time.
+
+    Returns:
+        The statistics. They display as a table in a notebook.
+
+    Raises:
+        BadInput: The dataset is empty, or a row cannot be read.
+    """
     return statistics.stats(open_dataset(dataset))
 
 
 def lint(dataset: DatasetSource | Sequence[DatasetSource], *, valid: DatasetSource | Sequence[DatasetSource] = ()) -> LintReport:
-    """Check every row, then all rows together. With `valid`, `dataset` is for training, and what leaks into `valid` is an error.
+    """Find problems in a dataset: malformed calls, hallucinated values, duplicates, leaks from training to validation data, and more.
 
-    Either may be several datasets. Rows that a dataset skips because they cannot be read (`skip_bad`) are findings too.
+        report = callmark.lint("train.jsonl", valid="valid.jsonl")
+        for finding in report.findings:
+            print(finding.file, finding.line, finding.severity, finding.sentence)
+
+    Each row is checked on its own first, then all rows together.
+
+    Args:
+        dataset: One dataset, or a list of paths or `Dataset` objects.
+        valid: Validation data. `dataset` is then training data, and near-duplicates between the two are errors.
+
+    Returns:
+        All findings, their number by code, and the number of rows. Rows that a dataset skips (`skip_bad=True`) are findings too.
+
+    Raises:
+        BadInput: A dataset is empty, or a row cannot be read and the dataset does not skip such rows.
     """
     linter = Linter()
     for sources, held_out in ((dataset, False), (valid, True)):
@@ -103,11 +159,35 @@ def filter(  # noqa: A001 - the public name
     out: str | PathLike[str] | None = None,
     rejects: str | PathLike[str] | RejectsFile | None = None,
 ) -> FilterResult:
-    """Keep the rows that every rule keeps; no rule at all raises `BadInput`.
+    """Keep the rows of a dataset that pass every rule.
 
-    `require` and `forbid` are sequence patterns (`find_* > get_user(user_id=$result)`), `consistent` are arguments that have one value in a
-    conversation, `grounded` rejects hallucinated values, `clean` rejects rows with a lint error, `tools` and `no_tools` are name patterns.
-    With `out`, kept rows are written there unchanged instead of being returned; `rejects` gets the others, each with its reasons.
+        result = callmark.filter("train.jsonl", grounded=True, min_calls=1, out="good.jsonl")
+        print(result.counts.kept, "of", result.counts.rows)
+
+    Rows are written and returned unchanged, including duplicates.
+
+    Args:
+        dataset: The dataset.
+        require: Sequence patterns that must match, such as `find_* > get_user(user_id=$result)`.
+        forbid: Sequence patterns that must not match.
+        consistent: Arguments that must have the same value in every call of a conversation.
+        grounded: Reject rows with hallucinated values: values that do not appear earlier in the conversation.
+        clean: Reject rows with a lint error.
+        min_calls: Least number of calls.
+        max_calls: Greatest number of calls.
+        min_turns: Least number of messages.
+        max_turns: Greatest number of messages.
+        tools: Name patterns; each must match a called tool.
+        no_tools: Name patterns; none may match a called tool.
+        out: File for the rows that are kept. Without it, they are returned.
+        rejects: File for the other rows, each with the rules it failed.
+
+    Returns:
+        The rows that are kept (if `out` is not given) and the counts by rule.
+
+    Raises:
+        BadInput: No rule is given, a pattern is invalid, the dataset is empty, or a row cannot be read.
+        StorageError: A file cannot be written.
     """
     rules = [
         *map(filter_rules.require, require),
@@ -121,7 +201,7 @@ def filter(  # noqa: A001 - the public name
         *map(filter_rules.avoids_tool, no_tools),
     ]
     if not rules:
-        raise BadInput("no rule was given, so every row would be kept", "callmark filter --help lists the rules.")
+        raise BadInput("no filter rule given", "callmark filter --help lists the rules.")
     kept: list[Conversation] = []
     counts = FilterCounts(0, {}, 0)
     with ExitStack() as stack:
@@ -139,9 +219,26 @@ def filter(  # noqa: A001 - the public name
 
 
 def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str | PathLike[str] | None = None) -> Split:
-    """Divide a dataset into `train` and `valid` by conversation; near-duplicates stay on one side. `valid` is the share held out.
+    """Split a dataset into training and validation data, stratified by the tools that are called.
 
-    With `out`, a folder, rows are written unchanged to `train.jsonl` and `valid.jsonl` there; a pipe cannot be split into files.
+        parts = callmark.split("all.jsonl", valid=0.2, out="data")
+
+    Conversations are not divided, and duplicates and near-duplicates stay on the same side. The result depends only on the rows and the
+    seed.
+
+    Args:
+        dataset: The dataset.
+        valid: Share of conversations for validation, from 0 to 1.
+        seed: Seed of the random choice.
+        out: Folder for `train.jsonl` and `valid.jsonl`, whose rows are written unchanged. Without it, nothing is written.
+
+    Returns:
+        The row indexes of both sides, their sizes, the groups that were kept together, and tools that are on one side only.
+
+    Raises:
+        BadInput: The share is not between 0 and 1, the dataset is empty, a row cannot be read, or `out` is given and the dataset is a pipe,
+            which cannot be read twice.
+        StorageError: A file cannot be written.
     """
     rows = open_dataset(dataset)
     if out is not None and rows.path:
@@ -160,10 +257,23 @@ def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str
 
 
 def expand(dataset: DatasetSource, *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
-    """Cut conversations into decision points: given the conversation so far, which call comes next?
+    """Cut conversations into decision points: one case for each tool call, with the conversation up to the call as input.
 
-    Several calls in one message give a case each (`parallel="apart"`), or one that expects them all (`"together"`). `abstain` adds a case
-    for each assistant turn that makes no call. Conversations without calls give none; rows that are cases already raise `BadInput`.
+        cases = list(callmark.expand("valid.jsonl"))
+
+    Cases are generated on demand. Conversations without calls yield none. Duplicate conversation ids get a suffix (`~2`, `~3`, …), so that
+    case ids are unique.
+
+    Args:
+        dataset: A dataset of conversations.
+        parallel: For several calls in one message: `"apart"` yields a case for each, `"together"` one case that expects all of them.
+        abstain: Also yield a case for each assistant turn without a call, where no call is expected.
+
+    Yields:
+        The decision points, in order. `write` saves them to a file.
+
+    Raises:
+        BadInput: A row is already a case, a row cannot be read, or the dataset is empty.
     """
     return expanding.expand(open_dataset(dataset), parallel=parallel, abstain=abstain)
 
@@ -177,10 +287,28 @@ def convert(
     skip_bad: bool = False,
     rejects: str | PathLike[str] | RejectsFile | None = None,
 ) -> ConversionResult:
-    """Write a dataset in another format. No call, id or result is lost; rows that are in that format already stay unchanged.
+    """Convert a dataset to another format.
 
-    `rewrite` writes those anew too (with tools of a side file, say). A row that the format has no place for raises `BrokenRow`; with
-    `skip_bad` it is counted as unwritten and goes to `rejects`.
+        result = callmark.convert("sharegpt.jsonl", to="openai", out="openai.jsonl")
+        print(result.written, result.notes)
+
+    No call, id or result is lost. Rows already in the target format are written unchanged.
+
+    Args:
+        dataset: The dataset.
+        to: Target format: `openai`, `anthropic`, `sharegpt`, `deepfabric`, `scenarios`, or one from an installed package.
+        out: Output file; `-` is standard output.
+        rewrite: Rewrite rows already in the target format, for example to add tools from a separate file.
+        skip_bad: Skip rows that the target format cannot represent, and count them as `unwritten`.
+        rejects: File for these rows, each with the reason.
+
+    Returns:
+        The counts and notes about generated ids, replaced ids and dropped keys.
+
+    Raises:
+        BrokenRow: A row cannot be read, or the target format cannot represent it and `skip_bad` is not set.
+        BadInput: The format is unknown or cannot be written, or the dataset is empty.
+        StorageError: A file cannot be written.
     """
     target = check_target_format(to)
     conversion = Conversion(target, rewrite=rewrite)
@@ -205,28 +333,29 @@ def convert(
 
 
 def refuse_pipe(path: str) -> None:
-    """Raise `BadInput` for standard input or a pipe, where a file has to be read twice."""
+    """Raise `BadInput` for standard input and pipes, where a file has to be read twice."""
     if path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
-        raise BadInput("a split reads its file twice, and a pipe can be read once", "Save it as a file first.")
+        name = "standard input" if path == "-" else path
+        raise BadInput(f"{name}: a split reads the file twice, but a pipe can only be read once", "Save the data to a file first.")
 
 
 def check_target_format(name: str) -> Format:
-    """Return the format that `convert` writes under a name; an unknown name, and a format that is only read, raise `BadInput`."""
+    """Return the target format with this name. An unknown format, and one that can only be read, raise `BadInput`."""
     found = find_format(name)
     if found.write is None:
-        raise BadInput(f"{name} is read and not written: it is what another program records", "--to scenarios writes what is asked in it.")
+        raise read_only_format(found)
     return found
 
 
 def unchanged_line(row: Conversation) -> bytes:
-    """Return a row as it was read; one that was made in memory is written as a scenario, or in OpenAI's format."""
+    """Return the source text of a row; a row built in Python is written as a scenario or in the OpenAI format."""
     if line := row.original.row.rstrip():
         return line
     return scenarios.write(row) if isinstance(row, Case) and row.is_scenario else openai.write(row)
 
 
 def _unchanged_lines(dataset: Dataset, parts: Split) -> Iterator[tuple[int, bytes]]:
-    """Yield the index of each row that was split, and the row as it was read."""
+    """Yield the index and the source text of each row of a split."""
     if not dataset.path:
         yield from enumerate(map(unchanged_line, dataset))
         return
@@ -237,14 +366,14 @@ def _unchanged_lines(dataset: Dataset, parts: Split) -> Iterator[tuple[int, byte
 
 
 def _each(sources: DatasetSource | Sequence[DatasetSource]) -> Sequence[DatasetSource]:
-    """Return the datasets of a list of them; anything else is one dataset. An empty list is none."""
+    """Return a list of datasets unchanged, and anything else as one dataset."""
     if isinstance(sources, list | tuple) and all(isinstance(source, str | PathLike | Dataset) for source in sources):
         return sources
     return [cast("DatasetSource", sources)]
 
 
 def _rows(source: DatasetSource, linter: Linter) -> Iterator[Conversation]:
-    """Yield the rows of a dataset; rows that it skips because they cannot be read go to the linter as well."""
+    """Yield the rows of a dataset, and pass the bad rows it skips to the linter."""
     dataset = open_dataset(source)
     on_bad = dataset.on_bad
     if on_bad is None:

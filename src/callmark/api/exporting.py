@@ -1,4 +1,4 @@
-"""Files for other programs: the results of a run, its notebooks, a batch of requests, a grader in one file."""
+"""Export files for other programs: a table of results, notebooks, a batch of requests, a single-file grader."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -24,9 +24,24 @@ from callmark.runs.run import Run
 
 
 def export(run: RunSource, *, to: TableFormat, out: str | PathLike[str] | None = None) -> int:
-    """Write the results of a run as a table, a row for each grade, and return how many rows it has.
+    """Export the grades of a run as a table, one row per case and trial.
 
-    `to` is `csv`, `parquet` or `jsonl`; `out` is a file beside the run's folder by default (`export_path`), `-` is standard output.
+        callmark.export("runs/base", to="csv", out="base.csv")
+
+    The columns are those of `Run.rows()`. A run without grades gives a table without rows. In CSV, text that a spreadsheet would read as a
+    formula gets an apostrophe, and control characters are escaped.
+
+    Args:
+        run: A `Run`, or the path of its folder.
+        to: `csv`, `parquet` or `jsonl`.
+        out: Output file; by default the name of the run with the extension, next to its folder. `-` is standard output, except for Parquet.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        BadInput: The folder is not a graded run, `out` is a file of the run, or neither pyarrow nor polars is installed for Parquet.
+        StorageError: The file cannot be written.
     """
     opened = open_run(run)
     target = export_path(opened, to) if out is None else fspath(out)
@@ -35,15 +50,28 @@ def export(run: RunSource, *, to: TableFormat, out: str | PathLike[str] | None =
 
 
 def export_path(run: Run, to: TableFormat) -> str:
-    """Return where the results of a run go by default: beside its folder, under its name."""
+    """Return the default path of an exported table: next to the folder of the run, with the same name."""
     path = run.folder.path
     return f"{path.resolve() if path.name in ('', '..') else path}.{to}"
 
 
 def export_notebooks(run: RunSource, out: str | PathLike[str]) -> list[Path]:
-    """Write `evaluation.ipynb` and `error_analysis.ipynb` of a run, executed, into a folder, and return their paths.
+    """Write two executed notebooks about a run into a folder: `evaluation.ipynb` and `error_analysis.ipynb`.
 
-    `BadInput` where the packages that they need are not installed (`pip install 'callmark[notebook]'`).
+        callmark.export_notebooks("runs/base", "notebooks")
+
+    Existing notebooks with these names are replaced.
+
+    Args:
+        run: A `Run`, or the path of its folder.
+        out: Folder for the notebooks; it is created if it is missing.
+
+    Returns:
+        The paths of the notebooks.
+
+    Raises:
+        BadInput: The folder is not a graded run, or the packages are not installed (`pip install 'callmark[notebook]'`).
+        StorageError: A file cannot be written.
     """
     from callmark.reporting.notebooks.write import write_notebooks
 
@@ -59,22 +87,49 @@ def export_batch(
     settings: Mapping[str, Any] | None = None,
     config: str | None = None,
 ) -> int:
-    """Write a request for each decision point as the file that OpenAI's and Azure's batch APIs take, and return how many.
+    """Write a batch file with one request per decision point, for the batch APIs of OpenAI and Azure.
 
-    `settings` replace those of the model (`{"temperature": 0}`). A model that is sent no requests raises `BadInput`.
+        callmark.export_batch("eval.jsonl", "openai:gpt-4.1-mini", "batch.jsonl")
+
+    Pass the output file of the batch to `grade` as `predictions`; the `custom_id` of each request is the id of its case.
+
+    Args:
+        cases: Decision points, or conversations, which are expanded.
+        model: A model spec (`openai:NAME`), a name from `callmark.toml`, or `ModelSettings`.
+        out: Output file; `-` is standard output.
+        limit: Number of cases, starting from the first.
+        settings: Settings that override those of the model, such as `{"temperature": 0}`.
+        config: Path of the configuration file; `callmark.toml` by default.
+
+    Returns:
+        The number of requests.
+
+    Raises:
+        BadInput: The provider has no batch API, two cases have the same id, or a case or row cannot be used.
+        StorageError: The file cannot be written.
     """
     ((_, chosen),) = choose_models(model, read_config(config).models, settings)
     spec = read_spec(chosen.model, Keys.here())
     path = spec.provider.capabilities.batch_path
     if not path:
-        raise BadInput(
-            f"{spec.shown} is sent no requests, so there is none to write down", "openai:NAME, azure:DEPLOYMENT or vllm:NAME is."
-        )
+        raise BadInput(f"{spec.shown}: this provider has no batch API", "Use openai:NAME, azure:DEPLOYMENT or vllm:NAME.")
     check_params(chosen.params)
     requests = batch_lines(islice(as_cases(open_dataset(cases)), limit), spec.name, chosen, path=path)
     return write_lines(fspath(out), requests)
 
 
 def export_grader(out: str | PathLike[str]) -> int:
-    """Write the evaluator `call` as one Python file that needs nothing but Python, and return how many lines it has."""
+    """Write the evaluator `call` as a single Python file without dependencies, to use as a Foundry Python grader or anywhere else.
+
+        callmark.export_grader("grader.py")
+
+    Args:
+        out: Output file; `-` is standard output.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
     return write_lines(fspath(out), export_source().rstrip("\n").encode().split(b"\n"))

@@ -1,4 +1,4 @@
-"""Grade: one item in memory, files of predictions, or a run again."""
+"""Grade calls in memory, prediction files, or an existing run."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from callmark.runs.store import RunFolder, is_run
 from callmark.types import Message, Prediction
 
 PredictionInput = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[Prediction] | Sequence[Mapping[str, Any]]
-OUT = "runs"  # the folder that runs go into
+OUT = "runs"  # default parent folder of runs
 _IN_MEMORY = "predictions in memory"
 _MISSING = object()
 
@@ -58,17 +58,45 @@ def grade(
 
 
 def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
-    """Grade actual calls against expected calls, and return the `Grade`; or grade predictions against cases, and return the `Run`.
+    """Grade actual calls against expected calls, or predictions against cases.
 
-    `grade(expected, actual)` grades one item: `expected` is a list of calls in any shape, `actual` a list of calls, an assistant message, a
-    response body or a text with calls in it. `tools` and `messages` help to explain faults; `alternatives` are further lists that are
-    correct too; an evaluator is a name, a function or an object.
+        grade = callmark.grade(expected_calls, actual_calls, tools=tools)
+        run = callmark.grade("eval.jsonl", predictions="base.jsonl")
+        run = callmark.grade("runs/base", evaluators=["call", "policy"], policy="rules.yaml")
 
-    `grade(cases, predictions=…)` grades files or lists into a run folder, `out/name`. Recorded simulations need no predictions.
-    `grade(run)`, with a run or the path of its folder, grades its predictions again. `policy` is a YAML file of rules, `parse` the text
-    format of calls in raw text, `options` are `GradeOptions` (processes, intervals, details).
+    `grade(expected, actual)` grades one item and returns a `Grade`. If neither list has a call, the item is correct.
 
-    What cannot be understood raises `BadInput`; a malformed call of a model never raises.
+    `grade(cases, predictions=…)` grades prediction files or lists, writes the run folder `out/name`, and returns a `Run`. Predictions are
+    matched by case id, or by order if they have no ids. A case without a prediction is an error and is excluded from scores. For duplicate
+    predictions of one trial, the first one counts, or the first that is not an error. Recorded simulations need no `predictions`.
+
+    `grade(run)`, with a `Run` or the path of its folder, grades the predictions of the run again.
+
+    Args:
+        expected: Expected calls, a list in any shape. In the other forms, the first argument is the cases (a path, a `Dataset` or a list)
+            or the run.
+        actual: Actual calls: a list in any shape, an assistant message, a response body, or text that contains calls.
+        tools: Tools in any shape, to check arguments against their schemas.
+        messages: Messages before the call, to find out where a wrong value came from.
+        alternatives: Other lists of calls that are also correct.
+        evaluators: Evaluators to use. Names for a run; for one item also functions and objects.
+        predictions: One or more prediction files, or a list of `Prediction` objects or dicts.
+        policy: YAML file with the rules of the `policy` evaluator.
+        parse: Text format of calls in raw text, such as `hermes`. By default it is detected.
+        out: Parent folder of the run; `runs` by default.
+        name: Name of the run folder; by default the name of the first predictions file and the time.
+        config: Path of the configuration file; `callmark.toml` by default.
+        options: Processes, intervals, and handlers for bad rows and progress.
+        warn: Called with each warning.
+
+    Returns:
+        A `Grade` for one item, otherwise a `Run`.
+
+    Raises:
+        BadInput: The input cannot be used: an empty or unreadable file, two cases with the same id, no prediction for any case, an unknown
+            evaluator. A malformed call in a prediction never raises: it is graded as a fault.
+        EvaluatorError: An evaluator failed on one item. In a run, such failures are counted instead.
+        StorageError: The run folder cannot be written.
     """
     if actual is not _MISSING:
         return one_item.grade(expected, actual, **others)
@@ -110,16 +138,20 @@ def _grade_cases(
 def grading_settings(
     settings: GradingSettings, evaluators: Sequence[str] = (), policy: str | PathLike[str] | None = None
 ) -> GradingSettings:
-    """Return the settings with other evaluators, by name, and the rules of a policy file, where these are given."""
+    """Return the settings, overridden by the given evaluators (by name) and the rules of a policy file."""
     if evaluators:
-        if not all(isinstance(evaluator, str) for evaluator in evaluators):
-            raise BadInput("a run is graded by evaluators with a name: give module:Name instead of an object")
+        for evaluator in evaluators:
+            if not isinstance(evaluator, str):
+                raise BadInput(
+                    f"evaluators: expected names, got {type(evaluator).__name__}",
+                    "A run stores the names of its evaluators. Pass 'module:Name' instead of an object.",
+                )
         settings = structs.replace(settings, evaluators=tuple(evaluators))
     return settings.with_options("policy", rules=read_policy(fspath(policy))) if policy else settings
 
 
 def is_run_folder(cases: object, predictions: object = ()) -> bool:
-    """Return whether cases are given as a run, or as the path of its folder."""
+    """Return whether `cases` is a run or the path of a run folder."""
     if isinstance(cases, Run):
         return True
     return isinstance(cases, str | PathLike) and (is_run(fspath(cases)) or (not predictions and os.path.isdir(cases)))
@@ -128,28 +160,28 @@ def is_run_folder(cases: object, predictions: object = ()) -> bool:
 def _regrade(folder: RunFolder, settings: GradingSettings, options: GradeOptions, warn: Callable[[str], None] | None) -> Run:
     before = folder.read()
     if before.dataset.kind == "scenarios":
-        if settings.evaluators == DEFAULT_EVALUATORS:  # nobody chose to leave out those for conversations
+        if settings.evaluators == DEFAULT_EVALUATORS:  # nothing else was chosen, so keep those for conversations
             settings = structs.replace(settings, evaluators=before.grading.evaluators)
-        options = structs.replace(options, detailed=True)  # what the trials give is shown at once
+        options = structs.replace(options, detailed=True)  # the results of the trials are shown directly
     if "policy" in before.grading.options and "policy" not in settings.options:
         settings = settings.with_options("policy", **before.grading.options["policy"])
     if warn and (changed := settings.differences(before.grading)):
-        warn(f"graded by other settings than before: {', '.join(changed)}.")
+        warn(f"graded with different settings than before: {', '.join(changed)}.")
     return regrade(folder, settings, options=options)
 
 
 def refuse_with_run(run: object, given: Mapping[str, object]) -> None:
-    """Raise `BadInput` for what a run has settled already."""
+    """Raise `BadInput` for options that cannot be combined with a run."""
     for name, value in given.items():
         if value is not None:
             raise BadInput(
-                f"{run} is a run, which is graded again as it stands: --{name} cannot be given with it",
-                "To grade a file of predictions, name the file of the cases instead.",
+                f"--{name} cannot be used with {run}, which is a run: its own predictions are graded again",
+                "To grade a predictions file, pass the file of the cases instead of the run.",
             )
 
 
 def _prediction_files(predictions: PredictionInput, stack: ExitStack) -> list[str]:
-    """Return the files of predictions; those in memory are written to a temporary file."""
+    """Return the prediction files; predictions in memory are written to a temporary file."""
     if isinstance(predictions, str | PathLike):
         return [fspath(predictions)]
     if _is_files(predictions):

@@ -1,4 +1,4 @@
-"""A file of rejected rows: each row as it was read, with its place and the reason."""
+"""Write rejected rows to a file: each row unchanged, with its location and the reason."""
 
 import base64
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from callmark.types import Conversation
 
 
 class RejectsFile:
-    """Context manager that writes rejected rows as JSONL; with `path` None it writes nothing.
+    """Context manager that writes rejected rows as JSONL. With `path` None, it writes nothing.
 
-    The file is created with the first row, or at the end of a command that succeeds, so a command that fails early does not empty the
-    file of an earlier run. Rejects that were written stay when the command fails: they are the evidence.
+    The file is created with the first row, or when the command succeeds. A command that fails early therefore does not truncate an existing
+    file. Rows written before a failure are kept, as they help to find its cause.
     """
 
     def __init__(self, path: str | PathLike[str] | None) -> None:
@@ -33,7 +33,7 @@ class RejectsFile:
             self._output.__exit__(None, None, None)
 
     def add_bad_row(self, bad: BadRow) -> None:
-        """Write a row that cannot be read: its text, or base64 where it is not UTF-8."""
+        """Write a row that cannot be read: its text, or base64 if it is not valid UTF-8."""
         record: dict[str, Any] = {"file": bad.place.file, bad.place.unit: bad.place.number, "reason": bad.reason}
         try:
             record["text"] = bad.row.decode().rstrip("\r\n")
@@ -42,7 +42,7 @@ class RejectsFile:
         self._write(record)
 
     def add_row(self, row: Conversation, reasons: Sequence[str]) -> None:
-        """Write a row that can be read but is not kept. A row without a place in a file is not written."""
+        """Write a valid row that is rejected. Rows without a location are not written."""
         place = row.place
         if self.path is not None and place is not None:
             self._write({"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())})

@@ -1,4 +1,4 @@
-"""Resume a run from its folder: its cases, its model and its simulation, as `run.json` has them."""
+"""Resume a run from its folder: its cases, its model and its simulation settings, as stored in `run.json`."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ from callmark.runs.store import RunFolder
 
 
 class ResumedRun(Struct, frozen=True):
-    """What a run was started with. What is given besides must be the same, which the runner checks."""
+    """The settings of a run to resume. The runner checks that settings passed explicitly are the same."""
 
     cases: CaseSelection
     model: NamedModel
@@ -26,26 +26,26 @@ class ResumedRun(Struct, frozen=True):
 def read_resumed_run(
     run: str, cases: CaseSelection, models: Sequence[NamedModel], *, resume: bool, moved: bool, trials: int | None
 ) -> ResumedRun:
-    """Return what a run was started with, overridden by the cases' own format, tools and limit, and by one model where it is given.
+    """Return the settings of a run, overridden by the format, tools and limit of `cases`, and by a model if one is given.
 
-    A folder that is no run of a model, more than one model, and a model whose address had a secret in it raise `BadInput`; so does `moved`,
-    which says that another folder was given for the run.
+    A folder that is not the run of a model, more than one model, and a model whose address contained a secret raise `BadInput`. So does
+    `moved`: another folder was given for the run.
     """
     folder = RunFolder(run)
     before = folder.read()
     if not resume:
-        raise BadInput(f"{run} is a run: --resume goes on with it", "callmark grade RUN grades one again.")
+        raise BadInput(f"{run} is an existing run: pass --resume to resume it", f"To grade it again: callmark grade {run}")
     if moved:
-        raise BadInput(f"{run} is a run, which is resumed in its own folder: -o and --name cannot be given with it")
+        raise BadInput(f"{run}: a run is resumed in its own folder, so -o and --name cannot be used")
     model_run = before.model_run
     if model_run is None:
-        raise BadInput(f"{run} was made of a file of predictions: there is no model to go on asking")
+        raise BadInput(f"{run}: cannot be resumed, because it was graded from a predictions file without a model")
     if len(models) > 1:
-        raise BadInput(f"{run} is the run of one model, {len(models)} were given")
+        raise BadInput(f"{run}: expected one model to resume the run with, got {len(models)}")
     if model_run.redacted and not models:
         raise BadInput(
-            f"{run}: the address of its model had something secret in it, which is not kept",
-            f"Give it again with {'--agent' if model_run.simulation else '--model'}.",
+            f"{run}: the address of its model contained a secret, which is not stored",
+            f"Pass it again with {'--agent' if model_run.simulation else '--model'}.",
         )
     name, model = models[0] if models else (None, model_run.model)
     dataset = before.dataset
@@ -63,21 +63,23 @@ def read_resumed_run(
 
 
 def recorded_agent(run: str, given: Collection[str]) -> list[NamedModel]:
-    """Return the agent of a simulation whose recorded settings had a secret in another part, so that the agent itself is as it was.
+    """Return the recorded agent of a simulation whose other settings contained a secret.
 
-    Parts with a secret that are not `given` again raise `BadInput`. None for a run that has no secret, or no simulation.
+    Settings with a secret that are not `given` again raise `BadInput`. The list is empty for a run without secrets, or without a
+    simulation.
     """
     model_run = RunFolder(run).read().model_run
     if model_run is None or model_run.simulation is None or not model_run.redacted:
         return []
     redacted = [part for part, values in _parts(model_run, model_run.simulation).items() if HIDDEN in str(values)]
     if missing := [f"--{part}" for part in redacted if part not in given]:
-        raise BadInput(f"{run}: {' and '.join(missing)} had something secret in it, which is not kept", "Give it again.")
+        again = "it" if len(missing) == 1 else "them"
+        raise BadInput(f"{run}: {' and '.join(missing)} contained a secret, which is not stored", f"Pass {again} again.")
     return [(model_run.label, model_run.model)]
 
 
 def _parts(model_run: ModelRunInfo, simulation: SimulationSettings) -> dict[str, object]:
-    """Return the recorded settings by the option that gives them."""
+    """Return the recorded settings by command line option."""
     return {
         "agent": [model_run.model],
         "user": [simulation.user],

@@ -1,13 +1,14 @@
-"""Run models at decision points, and simulate users that talk to agents; record and grade what comes back.
+"""Run models on decision points, simulate conversations with agents, and grade the predictions.
 
-`run` and `simulate` wait for the result, also where an event loop is running, as in a notebook; `run_async` and `simulate_async` are
-coroutines with the same parameters.
+`run` and `simulate` block until they are done, and also work inside a running event loop, as in a notebook. `run_async` and
+`simulate_async` are coroutines with the same parameters.
 """
 
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from os import PathLike, fspath
 from typing import Any, ParamSpec
 
@@ -41,29 +42,29 @@ P = ParamSpec("P")
 
 
 class PreparedRuns(Struct, frozen=True):
-    """Runs that are checked and ready to start: `predict`, then `grade`."""
+    """Validated runs that are ready to start: call `predict`, then `grade`."""
 
     runner: Runner
-    open_cache: Callable[[], Cache | None]  # in the thread that predicts
+    open_cache: Callable[[], Cache | None]  # called in the thread that predicts
     budget: Budget
     progress: ProgressListener | None
     warn: Warn
 
     async def predict(self) -> None:
-        """Request every prediction that is missing. When it is cancelled, `warn` gets the command that resumes each run."""
+        """Request every missing prediction. If it is cancelled, `warn` gets the command that resumes each run."""
         try:
             await self.runner.predict(cache=self.open_cache(), budget=self.budget, progress=self.progress)
         except asyncio.CancelledError:
             for run in self.runner.runs:
                 if run.info.status != "complete":
                     model_run = run.model_run
-                    unit = "conversation" if model_run.simulation else "answer"
-                    kept = f"{model_run.predictions:,} of {pluralize(model_run.requests, unit)} kept. To go on:"
-                    self.warn(f"{kept}\n{resume_command(run.info)} {one_line(str(run.folder), 200)} --resume")
+                    unit = "conversation" if model_run.simulation else "prediction"
+                    saved = f"saved {model_run.predictions:,} of {pluralize(model_run.requests, unit)}."
+                    self.warn(f"{saved}\nResume with: {resume_command(run.info)} {one_line(str(run.folder), 200)} --resume")
             raise
 
     def grade(self) -> list[Run]:
-        """Grade the predictions, and return a run for each model."""
+        """Grade the predictions, and return one run per model."""
         return self.runner.grade()
 
 
@@ -89,12 +90,41 @@ def _prepare_run(
     progress: ProgressListener | None = None,
     warn: Warn = lambda sentence: None,
 ) -> PreparedRuns:
-    """Run models at every decision point, grade their predictions, and return a `Run` for each model, in a folder of its own.
+    """Run models on decision points, and grade their predictions.
 
-    `cases` are a path, a `Dataset` or a list of decision points or conversations, or, with `resume`, the folder of a run. A model is a spec
-    (`"openai:gpt-4.1-mini"`), a name from `callmark.toml`, or `ModelSettings`; `settings` replace those of every model
-    (`{"temperature": 0}`). What cannot work raises `BadInput` before anything is sent. A model without a single prediction has a run that
-    is not graded; where that is all of them, the reason is raised. `warn` gets sentences, `progress` each prediction.
+        base, tuned = callmark.run("eval.jsonl", ["openai:gpt-4.1-mini", "vllm:tuned@http://localhost:8000"])
+        print(tuned.summary().metrics["call.score"].mean)
+
+    Each model gets its own run folder. Predictions are saved as they arrive, so an interrupted run can be resumed:
+    `callmark.run("runs/NAME", resume=True)`. Failed requests are retried; those that keep failing are errors, excluded from scores, and are
+    sent again on resume. Blocks until all models are done; use `run_async` inside a coroutine.
+
+    Args:
+        cases: Decision points, or conversations, which are expanded: a path, a `Dataset` or a list. To resume, the folder of a run.
+        models: One or more models: specs (`openai:NAME`), names from `callmark.toml`, or `ModelSettings`. To resume, none.
+        settings: Settings that override those of every model, such as `{"temperature": 0}`.
+        trials: Number of predictions for each case; 1 by default.
+        limit: Number of cases, starting from the first.
+        evaluators: Names of the evaluators; by default those in `callmark.toml`, or `call`, `schema` and `process`.
+        out: Parent folder of the runs; `runs` by default.
+        name: Name of the run folder; by default the model and the time. With several models, the model is appended.
+        resume: Resume an existing run, given as `cases` or by `name`. Cases and settings must be unchanged.
+        cache: Use the response cache, so that identical requests are not sent again.
+        max_cost: Stop when this cost is reached. Every model needs a price.
+        max_tokens_total: Stop when this number of tokens is reached.
+        config: Path of the configuration file; `callmark.toml` by default.
+        options: Processes, intervals, and handlers for bad rows and grading progress.
+        progress: Notified of each prediction.
+        warn: Called with each warning.
+
+    Returns:
+        One `Run` per model, in the order of `models`. The run of a model without any prediction is not graded.
+
+    Raises:
+        BadInput: The cases, a model or a setting cannot be used: no decision points, two cases with the same id, a row that cannot be read,
+            an unknown model, a changed dataset on resume. This is checked before any request is sent. Also raised if no model returned a
+            prediction and all requests fail for the same reason, such as a rejected API key.
+        StorageError: The run folder cannot be written.
     """
     configured = read_config(config)
     keys = Keys.here()
@@ -104,11 +134,11 @@ def _prepare_run(
     if path := _run_folder(selection):
         resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
         if resumed.simulation:
-            raise BadInput(f"{path} has simulated conversations", f"callmark simulate {path} --resume goes on with it.")
+            raise BadInput(f"{path} is a simulation, which callmark run cannot resume", f"Resume with: callmark simulate {path} --resume")
         selection, folder, name = resumed.cases, resumed.out, resumed.name
         chosen = [(resumed.model[0], override(resumed.model[1], settings))]
     if not chosen:
-        raise BadInput("--model is missing: who should be asked?", "callmark run --list-models shows what there is.")
+        raise BadInput("no model given", "Pass --model PROVIDER:NAME. callmark run --list-models lists the providers.")
     if max_cost is not None:
         check_prices([model for _, model in chosen], keys)
     runner = Runner(
@@ -152,12 +182,49 @@ async def _prepare_simulation(
     progress: ProgressListener | None = None,
     warn: Warn = lambda sentence: None,
 ) -> PreparedRuns:
-    """Simulate users that talk to agents about every scenario, grade the agents' calls, and return a `Run` for each agent.
+    """Simulate a conversation between a user and an agent for every scenario, and grade the agent's tool calls.
 
-    `scenarios` are a path, a `Dataset` or a list, or, with `resume`, the folder of a run. Agents, user and judge are specs, names from
-    `callmark.toml`, or `ModelSettings`; a user may be `rule-based`, `rule-based:STYLE` or `script`. `tools` are specs of tool sources,
-    `system` is the agent's system prompt, `settings` replace those of every agent, `policy` is a YAML file of rules. What cannot work
-    raises `BadInput` before anything is sent. An agent whose conversations all failed has a run that is not graded.
+        (run,) = callmark.simulate("scenarios.jsonl", "openai:gpt-4.1-mini", tools="mcp:python server.py", trials=3)
+        print(run.summary().metrics["process.reliability"].mean)
+
+    Each agent gets its own run folder. Conversations are saved as they end, so an interrupted run can be resumed:
+    `callmark.simulate("runs/NAME", resume=True)`. Conversations that fail are errors, excluded from scores, and are simulated again on
+    resume. Blocks until all agents are done; use `simulate_async` inside a coroutine.
+
+    Args:
+        scenarios: Scenarios: a path, a `Dataset` or a list. To resume, the folder of a run.
+        agents: One or more agents: specs (`openai:NAME`, `python:module:function`), names from `callmark.toml`, or `ModelSettings`.
+        user: The simulated user: `rule-based` (default), `rule-based:STYLE`, `script`, or a model, which makes it an LLM user.
+        tools: Specs of tool sources, such as `mcp:COMMAND`, `python:MODULE` or `openapi:FILE`. Agents that run their own tools need none.
+        system: System prompt of the agent.
+        judge: Model that decides whether the completion condition is met. Without it, the user and the end state decide.
+        settings: Settings that override those of every agent, such as `{"temperature": 0}`.
+        trials: Number of conversations for each scenario; 1 by default.
+        max_turns: Greatest number of user turns in a conversation.
+        max_steps: Greatest number of requests to the agent's model in one turn.
+        seed: Seed of the simulated users.
+        limit: Number of scenarios, starting from the first.
+        concurrency: Number of conversations simulated at a time.
+        evaluators: Names of the evaluators; by default those in `callmark.toml`, or `process`, `state` and `effort`.
+        policy: YAML file with the rules of the `policy` evaluator.
+        out: Parent folder of the runs; `runs` by default.
+        name: Name of the run folder; by default the agent and the time. With several agents, the agent is appended.
+        resume: Resume an existing run, given as `scenarios` or by `name`. Scenarios and settings must be unchanged.
+        cache: Use the response cache, so that identical requests are not sent again.
+        max_cost: Stop when this cost is reached. A model needs a price.
+        max_tokens_total: Stop when this number of tokens is reached.
+        config: Path of the configuration file; `callmark.toml` by default.
+        options: Processes, intervals, and handlers for bad rows and grading progress.
+        progress: Notified of each conversation.
+        warn: Called with each warning.
+
+    Returns:
+        One `Run` per agent, in the order of `agents`. The run of an agent without any finished conversation is not graded.
+
+    Raises:
+        BadInput: The scenarios, a model, a tool source or a setting cannot be used: no scenarios, two with the same id, a row that cannot
+            be read, a tool server that does not start, a changed file on resume. This is checked before any request is sent.
+        StorageError: The run folder cannot be written.
     """
     configured = read_config(config)
     keys = Keys.here()
@@ -173,7 +240,7 @@ async def _prepare_simulation(
         selection, folder, name, before = resumed.cases, resumed.out, resumed.name, resumed.simulation
         chosen = [(resumed.model[0], override(resumed.model[1], settings))]
     if not chosen:
-        raise BadInput("--agent is missing: who should be tested?", "callmark run --list-models shows what there is.")
+        raise BadInput("no agent given", "Pass --agent PROVIDER:NAME. callmark run --list-models lists the providers.")
     changes = {
         "user": _participant(user, configured.models),
         "judge": _participant(judge, configured.models),
@@ -207,12 +274,12 @@ async def _prepare_simulation(
 
 
 def _run_folder(selection: CaseSelection) -> str:
-    """Return the folder that was given instead of a file of cases, which is that of a run; empty for a file."""
+    """Return the run folder that was given in place of a file of cases; empty for a file."""
     return selection.path if os.path.isdir(selection.path) else ""
 
 
 def _participant(model: str | ModelSettings | None, configured: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """Return the settings of a user or a judge; a word that is not configured is a spec."""
+    """Return the settings of a user or judge. A name that is not configured is a spec."""
     return None if model is None else resolve_model(model, configured)[1]
 
 
@@ -224,7 +291,7 @@ def _open_cache(keys: Keys, warn: Warn) -> Cache:
 
 
 def _blocking(prepare: Callable[P, Preparation], name: str) -> Callable[P, list[Run]]:
-    """Return the function that prepares, predicts and grades. Cases are read and graded outside the event loop: Ctrl-C ends it at once."""
+    """Return the blocking function. Cases are read and graded outside the event loop, so that Ctrl-C takes effect at once."""
 
     @wraps(prepare)
     def run_all(*arguments: P.args, **others: P.kwargs) -> list[Run]:
@@ -238,11 +305,12 @@ def _blocking(prepare: Callable[P, Preparation], name: str) -> Callable[P, list[
         return run_sync(predict).grade()
 
     run_all.__name__ = run_all.__qualname__ = name
+    run_all.__dict__["__signature__"] = signature(prepare).replace(return_annotation=list[Run])
     return run_all
 
 
-def _awaitable(prepare: Callable[P, Preparation], name: str) -> Callable[P, Coroutine[Any, Any, list[Run]]]:
-    """Return the coroutine function that prepares, predicts and grades."""
+def _awaitable(prepare: Callable[P, Preparation], name: str, blocking: str) -> Callable[P, Coroutine[Any, Any, list[Run]]]:
+    """Return the coroutine function. `blocking` is the name of its blocking counterpart."""
 
     @wraps(prepare)
     async def run_all(*arguments: P.args, **others: P.kwargs) -> list[Run]:
@@ -252,10 +320,18 @@ def _awaitable(prepare: Callable[P, Preparation], name: str) -> Callable[P, Coro
         return await asyncio.to_thread(prepared.grade)
 
     run_all.__name__ = run_all.__qualname__ = name
+    run_all.__doc__ = f"""Do the same as `{blocking}`, as a coroutine, with the same parameters and errors.
+
+        runs = await callmark.{name}(...)
+
+    Several calls can run at the same time in one event loop. If the task is cancelled, finished predictions are kept, and the run can be
+    resumed.
+    """
+    run_all.__dict__["__signature__"] = signature(prepare).replace(return_annotation=list[Run])
     return run_all
 
 
 run = _blocking(_prepare_run, "run")
-run_async = _awaitable(_prepare_run, "run_async")
+run_async = _awaitable(_prepare_run, "run_async", "run")
 simulate = _blocking(_prepare_simulation, "simulate")
-simulate_async = _awaitable(_prepare_simulation, "simulate_async")
+simulate_async = _awaitable(_prepare_simulation, "simulate_async", "simulate")

@@ -1,30 +1,38 @@
-"""Runs that are there: check thresholds, write a report, look at them in the browser.
+"""Work with finished runs: check thresholds, write a report, view them in the browser.
 
-Wherever a run is expected, a `Run` or the path of its folder is accepted.
+Every run argument can be a `Run` or the path of its folder.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from callmark.analysis.gate import GateCheck, check_gate, validate_gate
-from callmark.config import read_config
+from callmark.analysis.gate import Gate, GateCheck, check_gate, validate_gate
+from callmark.calls.strict import scrub
+from callmark.config import FILE_NAME, read_config
 from callmark.errors import BadInput
 from callmark.reporting.junit import junit, markdown
 from callmark.reporting.safety import one_line
 from callmark.runs.compare import compare
 from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
-from callmark.wording import pluralize
+from callmark.wording import did_you_mean, pluralize
 
 RunSource = str | PathLike[str] | Run
 
 
 class GateResult(Struct, frozen=True):
-    """The result of a gate: a check for each threshold, with both numbers. `warnings` are what a reader should know besides."""
+    """The result of `gate`. It is true if the gate passed.
+
+    Attributes:
+        run: Label of the run.
+        folder: Folder of the run.
+        checks: One check per threshold, with both numbers.
+        warnings: Sentences about the comparison, such as different grading settings.
+    """
 
     run: str
     folder: str
@@ -49,7 +57,13 @@ class GateResult(Struct, frozen=True):
 
 
 class ReportFile(Struct, frozen=True):
-    """A written report: its path, its size in bytes, and how many conversations did not fit. It can be used as a path."""
+    """A report that was written. It can be used as a path: `open(report)`.
+
+    Attributes:
+        path: Path of the file.
+        size: Size in bytes; 0 for standard output.
+        left_out: Number of conversations that did not fit, by run.
+    """
 
     path: str
     size: int
@@ -60,7 +74,7 @@ class ReportFile(Struct, frozen=True):
 
 
 def open_run(run: RunSource) -> Run:
-    """Return a run as it is, or the run in a folder; a folder that is no graded run raises `BadInput`."""
+    """Open a run folder; return a `Run` unchanged. A folder that is not a graded run raises `BadInput`."""
     return run if isinstance(run, Run) else Run(run)
 
 
@@ -74,11 +88,29 @@ def gate(
     significant: bool = False,
     config: str | None = None,
 ) -> GateResult:
-    """Check a run against thresholds, for CI; those given replace the ones in the table `[gate]` of `callmark.toml`.
+    """Check a run against thresholds, for CI.
 
-    `min`: lowest mean of a metric. `max_drop`: how much lower than the baseline it may be, on the cases that both have; with `significant`
-    only where the drop is not within noise. A run without a scored case, and one that is not finished, never pass. No threshold at all, an
-    unknown metric, and a drop without a baseline raise `BadInput`.
+        if not callmark.gate("runs/tuned", min={"call.score": 0.9}, max_errors=0):
+            sys.exit(1)
+
+    Thresholds are combined with the table `[gate]` of `callmark.toml`, and override those with the same metric. A run without scored cases
+    and an unfinished run never pass.
+
+    Args:
+        run: A `Run`, or the path of its folder.
+        min: Least mean of each metric.
+        max_drop: Greatest drop of each metric from the baseline, on the cases that both runs have.
+        max_errors: Greatest number of errors.
+        baseline: The run to compare with; required for `max_drop`.
+        significant: A drop only counts if it is not within noise.
+        config: Path of the configuration file; `callmark.toml` by default.
+
+    Returns:
+        The checks and warnings, with `passed`, `to_junit()` and `to_markdown()`.
+
+    Raises:
+        BadInput: There is no threshold, a metric is unknown, a threshold is out of range, `max_drop` has no baseline, the runs have
+            different cases, or a folder is not a graded run.
     """
     opened = open_run(run)
     configured = read_config(config).gate
@@ -93,7 +125,8 @@ def gate(
     )
     for option, given in (("--baseline", base), ("--significant", significant)):
         if given and not thresholds.max_drop:
-            raise BadInput(f"{option} alone is no condition", "--max-drop METRIC=NUMBER says how much lower the run may be.")
+            raise BadInput(f"{option} has no effect without --max-drop", "Pass --max-drop METRIC=NUMBER, the greatest drop allowed.")
+    _check_configured_metrics(configured, opened.info.metrics, config or FILE_NAME)
     validate_gate(thresholds, opened.info.metrics)
     summary = opened.summary(detailed=False)
     warnings: list[str] = []
@@ -103,17 +136,32 @@ def gate(
         (against,) = compare(before, opened)
         comparison = against.comparison
         if against.differing_settings:
-            warnings.append(f"{opened.folder} and {before.folder} were graded by other settings: {', '.join(against.differing_settings)}")
+            settings = ", ".join(against.differing_settings)
+            warnings.append(f"{opened.folder} and {before.folder} were graded with different settings: {settings}")
         if unfinished := _unfinished(before):
-            warnings.append(f"the baseline is not finished: {unfinished}")
+            warnings.append(f"the baseline is unfinished: {unfinished}")
     checks = check_gate(thresholds, summary, comparison, unfinished=_unfinished(opened))
     return GateResult(opened.label, str(opened.folder), checks, warnings)
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:
-    """Write runs as one HTML page that opens from disk, and return its path; `report.html` in the folder of the first run by default.
+    """Write an HTML report of one or more runs, as a single file that opens from disk without a server.
 
-    Several runs are compared with the first. No run, the same run twice, and an `out` that is a file of a run raise `BadInput`.
+        callmark.report(["runs/base", "runs/tuned"], out="report.html")
+
+    With several runs, each is compared with the first.
+
+    Args:
+        runs: One or more runs: `Run` objects, or paths of their folders.
+        out: Output file; `report.html` in the folder of the first run by default. `-` is standard output.
+
+    Returns:
+        The report: its path, its size, and the number of conversations that did not fit.
+
+    Raises:
+        BadInput: No run is given, a run is given twice, the runs have different cases, a folder is not a graded run, or `out` is a file of
+            a run.
+        StorageError: The file cannot be written.
     """
     from callmark.viewer.report import write_report
 
@@ -132,9 +180,20 @@ def view(
     open_browser: bool = True,
     on_ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a page over a folder of runs on this machine until Ctrl-C. `on_ready` gets the address, which holds a token.
+    """Serve the viewer for a folder of runs on this machine, until Ctrl-C.
 
-    Port 0 is any free port. A folder that is not there raises `BadInput`.
+        callmark.view("runs")
+
+    New runs, and runs in progress, appear without a restart. An empty folder shows an empty list.
+
+    Args:
+        folder: Folder with runs, or the folder of one run.
+        port: Port to listen on; 0 is any free port.
+        open_browser: Open the page in the browser.
+        on_ready: Called with the address, which contains an access token.
+
+    Raises:
+        BadInput: The folder does not exist, or the port is in use.
     """
     from callmark.viewer.run_collection import RunCollection
     from callmark.viewer.server import HOST, listen, new_token, serve
@@ -155,19 +214,30 @@ def view(
 
 
 def refuse_run_file(run: Run, path: str) -> None:
-    """Raise `BadInput` where a file to write is one of a run's own files."""
+    """Raise `BadInput` if an output file is one of the run's own files."""
     if path != "-" and os.path.realpath(path) in map(os.path.realpath, run.folder.files()):
-        raise BadInput(f"{path} cannot be both what is read and where the result goes")
+        raise BadInput(f"{path}: cannot be overwritten, because it is a file of the run {run.folder}")
+
+
+def _check_configured_metrics(gate: Gate, metrics: Collection[str], file: str) -> None:
+    """Raise `BadInput` for an unknown metric in the table `[gate]`, with the name of the file."""
+    for key, thresholds in (("min", gate.min), ("max_drop", gate.max_drop)):
+        for name in thresholds:
+            if name not in metrics:
+                raise BadInput(
+                    f"{scrub(file)}: [gate] {key}: unknown metric {name!r}{did_you_mean(name, metrics)}",
+                    "callmark gate RUN --list lists a run's metrics.",
+                )
 
 
 def _unfinished(run: Run) -> str:
-    """Return what is left of a run and the command that resumes it; empty where it is complete."""
+    """Return why a run is unfinished and the command that resumes it; empty if it is complete."""
     status, model_run = run.info.status, run.info.model_run
     if status == "complete":
         return ""
     why = "still running, or killed" if status == "running" else str(status)
-    if model_run is not None and status != "running":  # the counts are written when it ends
+    if model_run is not None and status != "running":  # the counts are only written at the end
         reason = f" ({one_line(model_run.stop_reason, 200)})" if model_run.stop_reason else ""
-        unit = "conversation" if model_run.simulation else "answer"
-        why += f"{reason} with {model_run.predictions:,} of {pluralize(model_run.requests, unit)}"
-    return f"{why}: {resume_command(run.info)} {one_line(str(run.folder), 200)} --resume goes on"
+        unit = "conversation" if model_run.simulation else "prediction"
+        why += f"{reason} after {model_run.predictions:,} of {pluralize(model_run.requests, unit)}"
+    return f"{why}. Resume with: {resume_command(run.info)} {one_line(str(run.folder), 200)} --resume"

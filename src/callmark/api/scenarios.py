@@ -1,4 +1,4 @@
-"""Scenarios from templates: a YAML list of templates, filled from tables in CSV files."""
+"""Generate scenarios from templates: a YAML list of templates, filled from tables in CSV files."""
 
 import csv
 import io
@@ -25,11 +25,19 @@ if TYPE_CHECKING:
 
 TEMPLATES, TABLES = "scenarios.yaml", "tables"
 _JSON_SUFFIX = ":json"  # suffix of columns whose cells are JSON
-_QUOTING_HINT = 'A text that begins with a field needs quotes: "{ticket.title}".'
+_QUOTING_HINT = 'Quote a string that starts with a field: "{ticket.title}".'
 
 
 class ScenarioSet(Struct, frozen=True):
-    """Scenarios, the name of their templates, and the counts: by type, of groups, and of those that equal an earlier one but for the id."""
+    """The result of `synth_scenarios`.
+
+    Attributes:
+        scenarios: The scenarios.
+        templates: Name of the template file.
+        by_type: Number of scenarios by type.
+        groups: Number of groups.
+        duplicates: Number of scenarios that differ from an earlier one only in their id.
+    """
 
     scenarios: list[Case]
     templates: str
@@ -46,11 +54,26 @@ def synth_scenarios(
     number: int | None = None,
     seed: int = SEED,
 ) -> ScenarioSet:
-    """Fill templates from tables and return the scenarios; with `out` they are also written there, `-` is standard output.
+    """Generate scenarios by filling templates with values from tables.
 
-    `templates` is a YAML file, the help desk's by default; `tables` is a folder of CSV files, `tables` beside the templates by default. A
-    column that is called `turns:json` holds JSON, any other one text. `number` is how many to make, one of each by default. Templates and
-    tables that cannot be used raise `BadInput`.
+        callmark.synth_scenarios("scenarios.jsonl", templates="scenarios.yaml", tables="tables", number=100)
+
+    The same templates, tables and seed give the same scenarios.
+
+    Args:
+        out: Output file; `-` is standard output. Without it, the scenarios are only returned.
+        templates: YAML file with a list of templates; the help desk's by default.
+        tables: Folder of CSV files; `tables` next to the templates by default. Columns named like `turns:json` contain JSON, all others
+            text.
+        number: Number of scenarios; by default as many as the templates define.
+        seed: Seed of the random choices.
+
+    Returns:
+        The scenarios, with counts by type, of groups and of duplicates.
+
+    Raises:
+        BadInput: A file is missing, is not valid YAML or CSV, or a template refers to an unknown table or column.
+        StorageError: The output file cannot be written.
     """
     helpdesk = files("callmark.worlds.helpdesk")
     file: Traversable = Path(templates) if templates is not None else helpdesk / TEMPLATES
@@ -81,25 +104,25 @@ def _read_text(file: "Traversable", name: str) -> str:
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadInput(f"{name} is not UTF-8 text") from None
+        raise BadInput(f"{name}: not valid UTF-8") from None
     except FileNotFoundError:
-        raise BadInput(f"there is no file {name}") from None
+        raise BadInput(f"{name}: no such file") from None
     except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}") from None
+        raise BadInput(f"{name}: cannot be read: {error.strerror}") from None
 
 
 def _read_tables(folder: "Traversable", *, required: bool) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of every CSV file of a folder by file stem. A missing folder has none, unless the user named it."""
+    """Return the rows of every CSV file in a folder, by file stem. A missing folder is an error only if it is `required`."""
     if not folder.is_dir():
         if required:
-            raise BadInput(f"{folder} is no folder, a folder of CSV files was expected")
+            raise BadInput(f"{folder}: expected a folder of CSV files, got a file" if folder.is_file() else f"{folder}: no such folder")
         return {}
     csv_files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
     return {file.name.removesuffix(".csv"): read_table(file) for file in csv_files}
 
 
 def read_table(file: "Traversable") -> list[dict[str, Any]]:
-    """Return the rows of a CSV file without blank lines. Cells are text, except in columns that are marked as JSON."""
+    """Return the rows of a CSV file, without blank lines. Cells are text, except in columns marked as JSON."""
     name = file.name
     reader = csv.reader(io.StringIO(_read_text(file, name), newline=""), strict=True)
     rows: list[dict[str, Any]] = []
@@ -110,15 +133,15 @@ def read_table(file: "Traversable") -> list[dict[str, Any]]:
             if not columns:
                 columns = cells
                 if not all(names := [column.removesuffix(_JSON_SUFFIX) for column in cells]) or len(set(names)) < len(names):
-                    raise BadInput(f"{place}: a column has no name, or the name of another")
+                    raise BadInput(f"{place}: expected unique column names, got {', '.join(name or '(empty)' for name in names)}")
                 continue
             if len(cells) != len(columns):
-                raise BadInput(f"{place}: {pluralize(len(cells), 'cell')}, but {pluralize(len(columns), 'column')}")
+                raise BadInput(f"{place}: expected {pluralize(len(columns), 'cell')}, got {len(cells)}")
             rows.append(
                 {column.removesuffix(_JSON_SUFFIX): _read_cell(cell, column, place) for column, cell in zip(columns, cells, strict=True)}
             )
     except csv.Error as error:
-        raise BadInput(f"{name}, line {reader.line_num}: this is not CSV: {error}") from None
+        raise BadInput(f"{name}, line {reader.line_num}: not valid CSV: {error}") from None
     return rows
 
 
@@ -128,4 +151,4 @@ def _read_cell(cell: str, column: str, place: str) -> Any:
     try:
         return parse(cell)
     except NotStrict as problem:
-        raise BadInput(f"{place}: {column} holds no JSON: {problem}") from None
+        raise BadInput(f"{place}: {column}: not valid JSON: {problem}") from None

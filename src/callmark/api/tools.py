@@ -1,4 +1,4 @@
-"""The tools of a server, of Python functions, of an OpenAPI file or of a dataset."""
+"""List the tools of an MCP server, of Python functions, of an OpenAPI file, or of a dataset."""
 
 from pathlib import Path
 
@@ -12,9 +12,18 @@ from callmark.types import Tool
 
 
 def tools(source: DatasetSource) -> tuple[Tool, ...]:
-    """Return the tools of a source: `mcp:COMMAND`, `mcp:URL`, `python:module`, an OpenAPI file, or a dataset (every tool of every row).
+    """List the tools of a source.
 
-    Of several tools with one name in a dataset, the first is returned. A source without any tool raises `BadInput`.
+        callmark.tools("mcp:python server.py")
+
+    Args:
+        source: `mcp:COMMAND`, `mcp:URL`, `python:MODULE`, an OpenAPI file, or a dataset, whose tools are collected from all rows.
+
+    Returns:
+        The tools. If rows of a dataset define the same name differently, the first definition is returned.
+
+    Raises:
+        BadInput: The source has no tools, a server does not start, or a file or row cannot be read.
     """
     if not isinstance(source, str | Path):
         return _dataset_tools(source)
@@ -22,7 +31,7 @@ def tools(source: DatasetSource) -> tuple[Tool, ...]:
     if find_provider(spec) is not None or (":" in spec and not Path(spec).exists()):
         return _source_tools(spec)
     if spec.endswith(".py"):
-        raise BadInput(f"{spec} is a Python file: its functions are named python:{Path(spec).stem}")
+        raise BadInput(f"{spec}: expected a tool source, got a Python file", f"Pass python:{Path(spec).stem} to list its functions.")
     return read_openapi(spec) if is_openapi(spec) else _dataset_tools(spec)
 
 
@@ -45,5 +54,5 @@ def _dataset_tools(source: DatasetSource) -> tuple[Tool, ...]:
             for tool in row.tools:
                 found.setdefault(tool.name, tool)
     if not found:
-        raise BadInput(f"{scrub(dataset.name)} has no tools in any of its rows")
+        raise BadInput(f"{scrub(dataset.name)}: no row has tools")
     return tuple(found.values())

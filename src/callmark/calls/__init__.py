@@ -1,1 +1,1 @@
-"""One call, one value, one list of calls: reading them from any shape and fault_evaluators what they are."""
+"""Tool calls and their values: read from any shape, compare, pair, validate against schemas, trace to their source."""

@@ -1,9 +1,10 @@
 """Decide whether a user's text is a confirmation: an explicit go-ahead before something is done for them.
 
 A confirmation begins with a clear yes (`Yes, please`), or contains a go-ahead (`In that case, go ahead.`). Filler words (`okay`, `sure`,
-`sounds good`) confirm only where nothing else is said: `Sure, my name is Li` gives a name. A request (`Please cancel it`) is not a
-confirmation: its details are not shown yet. A yes with a condition (`yes, but …`, `not yet`) is none, nor is a question (`OK?`). Of several
-sentences the last that decides counts. In doubt it is not a confirmation. The phrases are English; for others there is `words`.
+`sounds good`) confirm only if the text says nothing else: `Sure, my name is Li` gives a name. A request (`Please cancel it`) is not a
+confirmation, because its details have not been shown yet. Neither is a yes with a condition (`yes, but …`, `not yet`) or a question
+(`OK?`). With several sentences, the last decisive one counts. When in doubt, the text is not a confirmation. The phrases are English;
+`words` replaces them for other languages.
 """
 
 import re
@@ -18,7 +19,7 @@ _TOKENS = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|,")
 _MAX_TEXT = 20_000  # characters: no confirmation is longer
 _SPELLINGS = (("’", "'"), ("`", "'"), ("o.k.", "ok"), ("👍", " yes "), ("all right", "alright"), ("--", "—"))
 
-Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # by their first word
+Phrases = Mapping[str, Sequence[tuple[str, ...]]]  # by first word
 
 
 def _phrases(*lines: str) -> Phrases:
@@ -45,7 +46,7 @@ _GO_AHEAD = _phrases(  # anywhere in a sentence that does not negate it
     "you may proceed | you can proceed | yes please | that's right | that is right | thats right | that's correct | that is correct",
     "thats correct | all correct | looks correct | looks right | that's acceptable",
 )
-_FILLER = _phrases(  # at the beginning, where nothing else is said
+_FILLER = _phrases(  # at the beginning, if the sentence says nothing else
     "ok | okay | okey | k | kk | sure | alright | fine | right | sure thing | very well | good to go | that works | works for me",
     "fine by me | fine with me | that's fine | that is fine | thats fine | that's ok | that's okay | that is ok | that is okay",
     "looks good | looks great | that looks good | that looks great | everything looks good | sounds good | sounds right | sounds great",
@@ -77,8 +78,11 @@ Verdict = Literal["yes", "perhaps", "no", "thanks", "else"]  # "perhaps": a fill
 
 
 def is_confirmation(text: str, words: Sequence[str] = ()) -> bool:
-    """Return whether a text is a confirmation; an empty one is not. `words` (or phrases), where given, count instead of the usual ones,
-    anywhere in a sentence.
+    """Return whether a user's text is a confirmation, as the `policy` evaluator decides: an explicit go-ahead, such as "Yes, please."
+
+    Args:
+        text: The text of the user. An empty text is not a confirmation, nor is a question or a yes with a condition.
+        words: Words or phrases that replace the default English ones; they count anywhere in a sentence.
     """
     folded = normalize(text[:_MAX_TEXT], "NFKC").casefold()
     for spelling, usual in _SPELLINGS:
@@ -122,7 +126,7 @@ def _verdict_by_phrases(tokens: list[str], phrases: Phrases) -> Verdict:
 
 
 def _has_go_ahead(tokens: list[str], phrases: Phrases, *, is_question: bool) -> bool:
-    """Return whether one of the phrases is there and nothing in the same clause negates it; of a question, whether it requests it."""
+    """Return whether one of the phrases occurs and nothing in its clause negates it. A question counts only if it is a request."""
     start = 0
     for at, token in enumerate(tokens):
         if token == ",":
@@ -150,14 +154,14 @@ def _is_retracted(tokens: list[str]) -> bool:
 
 
 def _yes_follows(tokens: list[str], at: int) -> bool:
-    """Return whether a yes follows at once, as in `it is expensive, but yes`."""
+    """Return whether a yes follows immediately, as in `it is expensive, but yes`."""
     while tokens[at : at + 1] in ([","], ["please"]):
         at += 1
     return any(_match_length(tokens, phrases, at) for phrases in (_CLEAR_YES, _FILLER, _GO_AHEAD))
 
 
 def _match_length(tokens: list[str], phrases: Phrases, at: int = 0) -> int:
-    """Return how many tokens the longest phrase at that place has; 0 where none is there."""
+    """Return the number of tokens of the longest phrase that starts at `at`; 0 if there is none."""
     if at >= len(tokens) or tokens[at] not in phrases:
         return 0
     return max((len(phrase) for phrase in phrases[tokens[at]] if tuple(tokens[at : at + len(phrase)]) == phrase), default=0)

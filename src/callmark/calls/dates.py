@@ -17,7 +17,7 @@ _MONTH_FIRST = re.compile(rf"(?<![0-9a-z]){_MONTH}\s+{_DAY},?\s+([0-9]{{4}})(?![
 
 
 def parse_date(text: str) -> date | datetime | None:
-    """Return the date (a `datetime` where a time is given) that is the whole text; None when it is not one."""
+    """Return the date that the whole text is (a `datetime` if it has a time), or None."""
     text = text.strip()
     if not 8 <= len(text) <= 40:
         return None
@@ -30,9 +30,9 @@ def find_dates(text: str) -> list[date | datetime]:
 
 
 def same_date(expected: date | datetime, actual: date | datetime) -> bool:
-    """Return whether two dates are the same instant, or, if the expected is a day, whether the actual date is that day.
+    """Return whether two dates are the same instant or, if `expected` has no time, the same day.
 
-    A time without a zone is in UTC.
+    Times without a zone are in UTC.
     """
     if not isinstance(expected, datetime):
         return (actual.date() if isinstance(actual, datetime) else actual) == expected

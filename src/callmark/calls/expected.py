@@ -1,7 +1,7 @@
-"""Read expected calls: as any call, then as ground truth, in which values may be matchers (docs/metrics.md, section 4).
+"""Read expected calls (ground truth), whose values may be matchers (docs/reference/metrics.md, section 4).
 
-In the shape of scenarios (`functionName`), a string without white space that contains `*` is a glob that ignores case. A matcher that
-cannot be used raises `BadInput` with the call and the argument.
+In the scenario shape (`functionName`), a string without white space that contains `*` is a case-insensitive glob. An invalid matcher raises
+`BadInput` that names the call and the argument.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def _check(call: Call) -> Call:
             if item.__class__ in CONTAINER_TYPES:
                 check_matchers(item, key)
     except BadInput as error:
-        raise BadInput(f"{call.name}: {error}") from None
+        raise BadInput(f"{call.name}: {error}", error.hint) from None
     return call
 
 
@@ -61,7 +61,7 @@ def read_expected_call_text(text: bytes) -> Call:
         wire = _decode_common(text)
     except (ValueError, RecursionError):
         pass
-    else:  # nearly every call
+    else:  # the fast path for almost every call
         return _read_common(wire)
     try:
         return read_expected_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
@@ -70,7 +70,7 @@ def read_expected_call_text(text: bytes) -> Call:
 
 
 def read_common_expected(message: bytes | Raw) -> tuple[Call, ...] | None:
-    """Return the expected calls of an assistant message, decoded at once; None where it has anything but common calls."""
+    """Return the expected calls of an assistant message, or None if it has anything but calls in the most common shape."""
     try:
         wires = _decode_message(message).tool_calls
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _read_common(wire: _CommonCall) -> Call:
 
 
 def read_expected_calls(values: Any) -> tuple[Call, ...]:
-    """Return the expected calls of a list; a single object is a list of one, None is empty."""
+    """Return the expected calls of a list. A single object is a list of one; None is an empty list."""
     if values.__class__ is list and len(values) == 1:
         return (read_expected_call(values[0]),)
     if values is None:
@@ -92,7 +92,7 @@ def read_expected_calls(values: Any) -> tuple[Call, ...]:
 
 
 def escape_globs(value: Any) -> Any:
-    """Return a value for the shape of scenarios, with its strings that look like globs wrapped in `$literal`."""
+    """Return a value for the scenario shape, with strings that look like globs wrapped in `$literal`."""
     if isinstance(value, str):
         return value if _read_globs(value) is value else {"$literal": value}
     if isinstance(value, list):
@@ -103,7 +103,7 @@ def escape_globs(value: Any) -> Any:
 
 
 def _read_globs(value: Any) -> Any:
-    """Return the value with its strings that contain `*` as globs; matchers stay unchanged."""
+    """Return the value with strings that contain `*` turned into globs. Matchers stay unchanged."""
     if isinstance(value, str):
         return {"$glob": value, "$case": False} if "*" in value and not any(map(str.isspace, value)) else value
     if isinstance(value, list):

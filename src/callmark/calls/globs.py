@@ -1,4 +1,7 @@
-"""Globs: `*` is any run, `?` one character; brackets are plain characters, case counts. No pattern can hang: parts are found in order."""
+"""Globs: `*` matches any run of characters, `?` one character. Brackets are literal, and matching is case-sensitive.
+
+Parts are found in order without backtracking, so no pattern can hang.
+"""
 
 
 def matches_glob(pattern: str, text: str) -> bool:

@@ -1,12 +1,12 @@
-"""Rules for many cases at once: how an argument is compared, by its name (`[match]` in `callmark.toml`; docs/metrics.md, section 4).
+"""Match rules: compare arguments by name, in all cases (`[match]` in `callmark.toml`; docs/reference/metrics.md, section 4).
 
     "*.description" = {"$any" = true}
-    "*.note" = {"$text" = "expected", "$ratio" = 0.8}        "expected" stands for the recorded value
+    "*.note" = {"$text" = "expected", "$ratio" = 0.8}        "expected" is replaced by the recorded value
     "book_room.guest.name" = "similar"
 
-A pattern is `tool.argument`, globs, nested with dots (the index in an array is a step too). The first rule whose pattern matches an
-argument counts. Where the record itself has a matcher, no rule applies; nor does one that cannot hold the recorded value (`$text` of a
-number).
+A pattern is `tool.argument`, where both may be globs and nested arguments are separated by dots (an array index is a step too). The first
+rule whose pattern matches an argument applies. No rule applies if the expected value already has a matcher, and a rule does not apply to a
+recorded value that its matcher cannot take (`$text` of a number).
 """
 
 from collections import Counter
@@ -24,17 +24,17 @@ from callmark.wording import did_you_mean
 
 RECORDED = "expected"  # in a rule, the recorded value
 _WORDS = ("exact", "similar")
-_SAMPLES = ("text", "2025-05-10", 1)  # recorded values of every kind that a matcher may need
+_SAMPLES = ("text", "2025-05-10", 1)  # one recorded value of each type that a matcher may need
 
 
 class MatchRule(Struct, frozen=True):
-    """A rule: the pattern of its arguments, and the matcher that replaces their values."""
+    """The pattern of the arguments that a rule applies to, and the matcher that replaces their values."""
 
     pattern: str
     match: Any
 
     def applies(self, tool: str, path: Sequence[str]) -> bool:
-        """Return whether the rule is for this argument of this tool, whose name may have dots of its own."""
+        """Return whether the rule applies to this argument of this tool. The name of the tool may contain dots."""
         steps = self.pattern.split(".")
         at = len(steps) - len(path)
         return (
@@ -51,23 +51,26 @@ class MatchRule(Struct, frozen=True):
 
 
 def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
-    """Return the rules of a table. A pattern without an argument and a matcher that could never be used raise `BadInput`."""
+    """Return the rules of a table. A pattern without an argument and an invalid matcher raise `BadInput`."""
     rules = tuple(MatchRule(pattern, match) for pattern, match in given.items())
     for rule in rules:
         if isinstance(rule.match, dict) and rule.match and "." not in rule.pattern and not is_matcher(rule.match):
             whole = f"{rule.pattern}.{next(iter(rule.match))}"
-            raise BadInput(f"match: {rule.pattern!r} is a table, a rule was expected", f"Put the whole pattern in quotes: {whole!r}.")
+            raise BadInput(f"match: {rule.pattern!r}: expected a rule, got a table", f"Put the whole pattern in quotes: {whole!r}.")
         if not all(rule.pattern.split(".")) or "." not in rule.pattern:
             raise BadInput(
-                f"match: the pattern {rule.pattern!r} names no argument, 'tool.argument' was expected", "'*.note' is the note of any tool."
+                f"match: expected a pattern of the form TOOL.ARGUMENT, got {rule.pattern!r}",
+                "'*.note' matches the argument note of every tool.",
             )
         if isinstance(rule.match, str):
             if rule.match not in _WORDS:
-                raise BadInput(
-                    f"match: {rule.pattern!r} is {rule.match!r}, exact, similar or a matcher was expected{did_you_mean(rule.match, _WORDS)}"
-                )
+                suggestion = did_you_mean(rule.match, _WORDS)
+                raise BadInput(f"match: {rule.pattern!r}: expected exact, similar or a matcher, got {rule.match!r}{suggestion}")
         elif not is_matcher(rule.match):
-            raise BadInput(f"match: {rule.pattern!r} is neither exact nor similar nor a matcher such as {{'$any' = true}}")
+            raise BadInput(
+                f"match: {rule.pattern!r}: expected exact, similar or a matcher, got {rule.match!r:.40}",
+                "Example of a matcher: {'$any' = true}",
+            )
         elif problem := _usage_problem(rule):
             raise BadInput(f"match: {problem}")
     return rules
@@ -76,9 +79,9 @@ def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
 def apply_match_rules(
     rules: Sequence[MatchRule], calls: tuple[Call, ...], touched: Counter[str], *, tools: Mapping[str, Tool] | None = None
 ) -> tuple[Call, ...]:
-    """Return the expected calls with the rules applied, and add the number of arguments that each rule touches to `touched`, by pattern.
+    """Return the expected calls with the rules applied, and count the arguments that each rule applies to in `touched`, by pattern.
 
-    No rule applies to an argument that equals being left out by the schema of its tool.
+    No rule applies to an argument whose value is equivalent to omitting it, according to the schema of its tool.
     """
     return tuple(call if call.malformed else _apply_to_call(rules, call, touched, (tools or {}).get(call.name)) for call in calls)
 
@@ -121,7 +124,7 @@ def _is_usable(matcher: Any) -> bool:
 
 
 def _usage_problem(rule: MatchRule) -> str:
-    """Return why the matcher can be used with no recorded value at all; empty where it can."""
+    """Return why no recorded value can be used with the matcher; empty if some can."""
     problem = ""
     for sample in _SAMPLES:
         try:

@@ -1,8 +1,7 @@
-"""Matchers: what ground truth may have in the place of a value (docs/metrics.md, section 4).
+"""Matchers: conditions that an expected argument may have instead of a value (docs/reference/metrics.md, section 4).
 
-A matcher is a non-empty object in the place of a value, all of whose keys begin with `$`. Only the expected side is ever read this
-way. `check_matchers` refuses, when a file is read, a matcher that is not in the table or whose pattern does not compile; `matches` never
-raises: for a matcher that would have been refused it returns False.
+A matcher is a non-empty object, all of whose keys begin with `$`. Only expected values are read this way. `check_matchers` raises for
+unknown matchers and invalid patterns when a file is read. `matches` never raises: an invalid matcher matches nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,35 +12,36 @@ from typing import Any
 from callmark.calls.dates import parse_date, same_date
 from callmark.calls.globs import matches_glob
 from callmark.calls.ratio import ratio
-from callmark.calls.strict import NotStrict, parse
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.wording import did_you_mean
 
 Equal = Callable[[Any, Any], bool]
 
-CONTAINER_TYPES = (dict, list)  # of values that may hold a matcher
-LONGEST_TEXT = 2000  # characters of a text that are compared by ratio; beyond that only equal words count
+CONTAINER_TYPES = (dict, list)  # types of values that may contain a matcher
+LONGEST_TEXT = 2000  # characters of a text that is compared by ratio; a longer one must have equal words
 MAX_SET_MEMBERS = 500  # of a $set
+_SHOWN = 40  # characters of an invalid value in a message
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
-SIMILAR = "$similar"  # the matcher that a rule of `callmark.toml` makes; no file may have it
+SIMILAR = "$similar"  # the matcher that a rule in `callmark.toml` produces; files must not contain it
 MATCHER_KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", "$set", "$approx", "$date", "$text", "$contains", "$not")
 
 
 def is_matcher(value: Any) -> bool:
-    """Return whether a value has the form of a matcher."""
+    """Return whether a value has the form of a matcher: an object whose keys all begin with `$`."""
     return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
 
 
 def has_matcher(value: Any) -> bool:
-    """Return whether there is a matcher anywhere in a value."""
+    """Return whether a value contains a matcher at any depth."""
     if is_matcher(value):
         return True
     return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def wrap_literal(value: Any) -> Any:
-    """Return a recorded value as ground truth: what looks like a matcher in it is wrapped in `$literal`."""
+    """Return a recorded value as an expected value: parts that look like matchers are wrapped in `$literal`."""
     if is_matcher(value):
         return {"$literal": value}
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def wrap_literal(value: Any) -> Any:
 
 
 def recorded_value(value: Any) -> Any:
-    """Return the value without the matchers that only say how it is compared: the recorded value, for people."""
+    """Return the value without `$literal` and `$similar`, which only say how it is compared: the recorded value, for display."""
     if isinstance(value, dict):
         kind = next(iter(value), None) if len(value) == 1 else None
         return recorded_value(value[kind]) if kind in ("$literal", SIMILAR) else {key: recorded_value(item) for key, item in value.items()}
@@ -58,12 +58,12 @@ def recorded_value(value: Any) -> Any:
 
 
 def is_optional(expected: Any) -> bool:
-    """Return whether an expected value may be left out."""
+    """Return whether an expected argument may be omitted."""
     return is_matcher(expected) and "$optional" in expected
 
 
 def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal) -> bool:
-    """Return whether a matcher matches a value. `equal` is the rule inside a matcher: `exact`, reading matchers in turn."""
+    """Return whether a matcher matches a value. `equal` compares values inside the matcher: by `exact`, with nested matchers."""
     kind = next((key for key in matcher if key in MATCHER_KINDS), None)
     if kind is None:
         return False
@@ -71,7 +71,7 @@ def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal) -> bool:
 
 
 def check_matchers(value: Any, where: str = "") -> None:
-    """Raise `BadInput` for a matcher in an expected value that cannot be used; `where` is the argument's path."""
+    """Raise `BadInput` for an invalid matcher in an expected value. `where` is the path of the argument."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             if item.__class__ in CONTAINER_TYPES:
@@ -88,13 +88,15 @@ def _check_matcher(matcher: Mapping[str, Any], where: str) -> None:
     known = (*MATCHER_KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
     unknown = [key for key in matcher if key not in known]
     if unknown:
-        raise BadInput(f"{where}: there is no matcher called {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        raise BadInput(
+            f"{where}: unknown matcher {unknown[0]!r}{did_you_mean(unknown[0], known)}", f"Available: {', '.join(MATCHER_KINDS)}."
+        )
     if len(kinds) != 1:
-        raise BadInput(f"{where}: {' and '.join(kinds)} stand together, one matcher was expected")
+        raise BadInput(f"{where}: expected one matcher, got {' and '.join(kinds)}")
     kind = kinds[0]
     given = matcher[kind]
     if (problem := _PROBLEMS.get(kind, _no_problem)(matcher)) is not None:
-        raise BadInput(f"{where}: {kind} {problem}")
+        raise BadInput(f"{where}: {problem}")
     if kind in ("$optional", "$not"):
         check_matchers(given, where)
     elif kind in ("$one_of", "$set"):
@@ -112,7 +114,7 @@ def _matches_glob(matcher: Mapping[str, Any], actual: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _compile_regex(pattern: str) -> Any:
-    """Return the compiled pattern, or the reason why it does not compile."""
+    """Return the compiled pattern, or the reason why it is invalid."""
     import re2
 
     options = re2.Options()
@@ -149,7 +151,7 @@ def _matches_approx(matcher: Mapping[str, Any], actual: Any) -> bool:
 
 
 def _exact_number(value: Any) -> Fraction | None:
-    """Return the number exactly as it is written, so that a limit is inclusive; None for what is not a number."""
+    """Return the number exactly as it is written, so that limits are inclusive; None if the value is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -231,49 +233,58 @@ def _is_number(value: Any, minimum: float = float("-inf"), maximum: float = floa
 
 def _glob_problem(matcher: Mapping[str, Any]) -> str | None:
     if not isinstance(matcher["$glob"], str):
-        return "wants a text"
-    return None if isinstance(matcher.get("$case", True), bool) else "has a $case that is neither true nor false"
+        return _mismatch(matcher, "$glob", "a string")
+    return None if isinstance(matcher.get("$case", True), bool) else _mismatch(matcher, "$case", "true or false")
 
 
 def _regex_problem(matcher: Mapping[str, Any]) -> str | None:
     pattern = matcher["$regex"]
     if not isinstance(pattern, str):
-        return "wants a text"
-    return f"does not compile: {compiled}" if isinstance(compiled := _compile_regex(pattern), str) else None
+        return _mismatch(matcher, "$regex", "a string")
+    return f"$regex: invalid pattern: {compiled}" if isinstance(compiled := _compile_regex(pattern), str) else None
 
 
 def _approx_problem(matcher: Mapping[str, Any]) -> str | None:
     if not _is_number(matcher["$approx"]):
-        return "wants a number"
+        return _mismatch(matcher, "$approx", "a number")
     if ("$abs" in matcher) == ("$rel" in matcher):
-        return "wants a tolerance: either $abs or $rel"
-    return None if _is_number(matcher.get("$abs", matcher.get("$rel")), 0) else "has a tolerance that is no number, or below 0"
+        return f"$approx: expected $abs or $rel as the tolerance, got {'both' if '$abs' in matcher else 'neither'}"
+    tolerance = "$abs" if "$abs" in matcher else "$rel"
+    return None if _is_number(matcher[tolerance], 0) else _mismatch(matcher, tolerance, "a number of at least 0")
 
 
 def _text_problem(matcher: Mapping[str, Any]) -> str | None:
     if not isinstance(matcher["$text"], str):
-        return "wants a text"
-    return None if _is_number(matcher.get("$ratio"), 0, 1) else "wants a $ratio from 0 to 1"
+        return _mismatch(matcher, "$text", "a string")
+    return None if _is_number(matcher.get("$ratio"), 0, 1) else _mismatch(matcher, "$ratio", "a number from 0 to 1")
+
+
+def _list_problem(matcher: Mapping[str, Any], kind: str, expected: str, minimum: int, maximum: float) -> str | None:
+    items = matcher[kind]
+    if not isinstance(items, list):
+        return _mismatch(matcher, kind, expected)
+    return None if minimum <= len(items) <= maximum else f"{kind}: expected {expected}, got {len(items)}"
+
+
+def _mismatch(matcher: Mapping[str, Any], key: str, expected: str) -> str:
+    if key not in matcher:
+        return f"{key}: expected {expected}, but it is missing"
+    shown = dump(matcher[key])
+    return f"{key}: expected {expected}, got {shown if len(shown) <= _SHOWN else f'{shown[:_SHOWN]}…'}"
 
 
 _PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
-    "$any": lambda matcher: None if matcher["$any"] is True else "takes true and nothing else",
+    "$any": lambda matcher: None if matcher["$any"] is True else _mismatch(matcher, "$any", "true"),
     "$glob": _glob_problem,
     "$regex": _regex_problem,
-    "$one_of": lambda matcher: (
-        None if isinstance(matcher["$one_of"], list) and matcher["$one_of"] else "wants a list with at least one member"
-    ),
-    "$set": lambda matcher: (
-        None
-        if isinstance(matcher["$set"], list) and len(matcher["$set"]) <= MAX_SET_MEMBERS
-        else f"wants a list of at most {MAX_SET_MEMBERS} members"
-    ),
+    "$one_of": lambda matcher: _list_problem(matcher, "$one_of", "a list of at least 1 item", 1, float("inf")),
+    "$set": lambda matcher: _list_problem(matcher, "$set", f"a list of at most {MAX_SET_MEMBERS} items", 0, MAX_SET_MEMBERS),
     "$approx": _approx_problem,
     "$date": lambda matcher: (
         None
         if isinstance(matcher["$date"], str) and parse_date(matcher["$date"])
-        else "wants a date: ISO 8601, 10 May 2025 or May 10, 2025"
+        else _mismatch(matcher, "$date", "a date (ISO 8601, 10 May 2025 or May 10, 2025)")
     ),
     "$text": _text_problem,
-    "$contains": lambda matcher: None if isinstance(matcher["$contains"], str) else "wants a text",
+    "$contains": lambda matcher: None if isinstance(matcher["$contains"], str) else _mismatch(matcher, "$contains", "a string"),
 }

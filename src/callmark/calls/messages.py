@@ -1,7 +1,7 @@
 """Messages in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and replacing the calls of a message.
 
-Read: `tool_calls` (null is empty), the older `function_call`, content that is a string, null, missing, a list of parts or any
-other JSON. A list of calls that is a number raises `BadInput`; an item of it that is not a call is malformed.
+Accepted are `tool_calls` (null means none), the legacy `function_call`, and content that is a string, null, missing, a list of parts or
+any other JSON. `tool_calls` that is not a list raises `BadInput`; an item of it that is not a call is a malformed call.
 """
 
 import re
@@ -18,7 +18,7 @@ from callmark.types import Call, Case, Conversation, Message, Text
 
 RESULT_ROLES = frozenset({"tool", "function"})
 
-_ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost as text
+_ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost if read as text
 ABSENT = Raw(b"")  # a field that is missing
 
 
@@ -28,7 +28,7 @@ class _Function(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class _Call(Struct, gc=False, forbid_unknown_fields=True):
-    """A call as nearly every file has it; any other shape, and any further key, is read by `read_call_text`."""
+    """A call in the most common shape. `read_call_text` reads any other shape, and calls with other keys."""
 
     function: _Function
     id: str
@@ -45,14 +45,14 @@ class _Wire(Struct, gc=False):
 
 
 class CommonMessage(_Wire, gc=False):
-    """A message as decoded, with calls as nearly every file has them."""
+    """A decoded message with calls in the most common shape."""
 
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
 
 
 class AnyMessage(_Wire, gc=False):
-    """A message as decoded, with calls of any shape."""
+    """A decoded message with calls of any shape."""
 
     tool_calls: list[Raw] | None = None
     tool_call_id: str | int | None = None
@@ -83,21 +83,21 @@ _PLACED = re.compile(r"(.*) - at `\$\.?([^`]*)`")
 _EXPECTED_TYPES = {
     "array | null": "a list",
     "array": "a list",
-    "str": "text",
+    "str": "a string",
     "object": "an object",
-    "str | null": "text",
+    "str | null": "a string",
     "float": "a number",
     "float | null": "a number",
     "int": "a number",
     "int | null": "a number",
     "object | null": "an object",
-    "int | str | null": "text",
+    "int | str | null": "a string",
 }
 _FOUND_TYPES = {
     "int": "a number",
     "float": "a number",
-    "bool": "true or false",
-    "str": "text",
+    "bool": "a boolean",
+    "str": "a string",
     "object": "an object",
     "array": "a list",
     "null": "null",
@@ -105,7 +105,7 @@ _FOUND_TYPES = {
 
 
 def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
-    """Return the messages of a JSON list. Anything else in it raises `BadInput` that names the field."""
+    """Return the messages of a JSON list. A field of the wrong type raises `BadInput` that names it."""
     try:
         return build_messages(_decode_common(text))
     except msgspec.ValidationError:
@@ -155,7 +155,7 @@ def _build_call(call: _Call | Raw) -> Call:
 
 
 def message_texts(conversation: Conversation) -> Sequence[Text]:
-    """Return the JSON of each message: as it was read, or written anew where the messages were made in Python."""
+    """Return the JSON of each message: the original text, or newly written if the messages were built in Python."""
     original = conversation.original
     if original.messages is conversation.messages:
         if original.texts:
@@ -166,7 +166,7 @@ def message_texts(conversation: Conversation) -> Sequence[Text]:
 
 
 def expected_texts(case: Case, write_call: Callable[[Call], bytes]) -> Sequence[Text]:
-    """Return the JSON of each expected call: as it was read, or written anew by `write_call` where the calls were made in Python."""
+    """Return the JSON of each expected call: the original text, or written by `write_call` if the calls were built in Python."""
     original = case.original
     if original.expected is case.expected:
         if original.expected_texts:
@@ -177,7 +177,7 @@ def expected_texts(case: Case, write_call: Callable[[Call], bytes]) -> Sequence[
 
 
 def message_text(message: Message) -> bytes:
-    """Return the JSON of a message, written anew."""
+    """Write a message as JSON."""
     fields: dict[str, Any] = {"role": message.role, "content": scrub(message.text) if message.text or not message.calls else None}
     if message.calls:
         fields["tool_calls"] = [_call_fields(call) for call in message.calls]
@@ -189,7 +189,7 @@ def message_text(message: Message) -> bytes:
 
 
 def call_text(call: Call) -> bytes:
-    """Return the JSON of a call in OpenAI's form; a malformed one is read back with the same name and text."""
+    """Write a call as JSON in OpenAI's form. A malformed call is read back with the same name and text."""
     return dump(_call_fields(call)).encode()
 
 
@@ -200,12 +200,12 @@ def _call_fields(call: Call) -> dict[str, Any]:
 
 
 def call_texts(message: Message, text: Text, *, openai: bool = False) -> list[bytes]:
-    """Return the JSON of each call of a message whose JSON is `text`, in OpenAI's form: unchanged where it is in that form already.
+    """Return the JSON of each call of a message whose JSON is `text`, in OpenAI's form. Calls already in that form stay unchanged.
 
-    `openai` says that all of them are known to be.
+    `openai` means that all of them are known to be.
     """
     raw_calls = _decode_calls(text).tool_calls
-    if not raw_calls or len(raw_calls) != len(message.calls):  # the older function_call
+    if not raw_calls or len(raw_calls) != len(message.calls):  # the legacy function_call
         return [call_text(call) for call in message.calls]
     return [bytes(raw) if openai or _is_openai(raw) else call_text(call) for call, raw in zip(message.calls, raw_calls, strict=True)]
 
@@ -219,7 +219,7 @@ def _is_openai(call: Raw) -> bool:
 
 
 def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
-    """Return the JSON of a message with these calls instead of its own; without any it has no `tool_calls` at all."""
+    """Return the JSON of a message with these calls instead of its own. Without calls, it has no `tool_calls` key."""
     fields = _decode_fields(text)
     fields.pop("function_call", None)
     fields.pop("tool_calls", None)
@@ -229,7 +229,7 @@ def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
 
 
 def content_text(content: Any) -> str:
-    """Return the text of a message's content: strings, text parts joined by line breaks, `[image_url]` for a part without text."""
+    """Return the content of a message as text. Parts are joined by line breaks; a part without text is shown as `[image_url]`."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -240,22 +240,26 @@ def content_text(content: Any) -> str:
 
 
 def explain_validation_error(error: str, prefix: str = "") -> str:
-    """Return msgspec's message about a field of the wrong type as a sentence: field, what was found, what was expected."""
+    """Return msgspec's message about a field as `FIELD: expected X, got Y` or `FIELD: KEY is missing`.
+
+    Without a prefix, a message about the value as a whole has no field.
+    """
     if found := _EXPECTED.search(error):
         expected, got, path = found.groups()
         field = _field_name(prefix, path)
         of = " of calls" if field.endswith("tool_calls") else " of messages" if field.endswith("messages") else ""
-        return f"{field} is {_FOUND_TYPES.get(got, got)}, {_EXPECTED_TYPES.get(expected, expected)}{of} was expected"
-    if missing := _MISSING.search(error):
-        return f"{_field_name(prefix, missing[2])} has no {missing[1]}"
-    if placed := _PLACED.fullmatch(error):
-        return f"{_field_name(prefix, placed[2])}: {placed[1].lower()}"
-    return f"{prefix}: {error}" if prefix else error
+        problem = f"expected {_EXPECTED_TYPES.get(expected, expected)}{of}, got {_FOUND_TYPES.get(got, got)}"
+    elif missing := _MISSING.search(error):
+        field, problem = _field_name(prefix, missing[2]), f"{missing[1]} is missing"
+    elif placed := _PLACED.fullmatch(error):
+        field, problem = _field_name(prefix, placed[2]), placed[1].lower()
+    else:
+        field, problem = prefix, error
+    return f"{field}: {problem}" if field else problem
 
 
 def _field_name(prefix: str, path: str | None) -> str:
-    joined = f"{prefix}{path}" if path and path.startswith("[") else ".".join(part for part in (prefix, path or "") if part)
-    return joined or "the row"
+    return f"{prefix}{path}" if path and path.startswith("[") else ".".join(part for part in (prefix, path or "") if part)
 
 
 def _part_text(part: Any) -> str:
@@ -263,7 +267,7 @@ def _part_text(part: Any) -> str:
         return part
     if isinstance(part, dict):
         if isinstance(part.get("type"), str) and part["type"] in _ANTHROPIC_PARTS:
-            raise BadInput(f"a message has a part of type {part['type']}: that is Anthropic's form", "--from anthropic reads it.")
+            raise BadInput(f"a message has a content part of type {part['type']!r}, which is Anthropic's format", "Pass --from anthropic.")
         for key in ("text", "content", "refusal"):
             if isinstance(part.get(key), str):
                 return str(part[key])

@@ -1,11 +1,11 @@
-"""Pair two lists of calls, one to one (docs/metrics.md, section 5).
+"""Pair two lists of calls, one to one (docs/reference/metrics.md, section 5).
 
-Only calls of the same name are paired, and no malformed ones. Of all pairings: the one with the most pairs; then the most pairs whose
-arguments all agree; then the greatest sum of agreement (exactly: arguments that agree / arguments named on either side; 1 when there are
-none); then the most arguments that agree; then the fewest actual arguments; then the fewest expected. Ties beyond that change no number:
-the earliest pairs win.
+Only calls with the same name are paired, and malformed calls never are. The best pairing has the most pairs; then the most pairs whose
+arguments all agree; then the greatest sum of agreement (arguments that agree / arguments named on either side, 1 without arguments); then
+the most arguments that agree; then the fewest actual arguments; then the fewest expected ones. Further ties do not affect any metric: the
+earliest pairs win.
 
-Empty lists give no pairs. Repeated calls count each: two expected and one actual give one pair and one left over.
+Repeated calls are paired one to one: two expected calls and one actual call make one pair and leave one expected call unpaired.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +21,18 @@ from callmark.calls.strict import dump
 from callmark.calls.values import ComparisonRule, agrees, may_equal_default, without_defaults
 from callmark.types import Call
 
-MAX_COMPARED_PAIRS = 40_000  # pairs of calls of one name that are all compared; beyond that, equal ones are paired first, the rest in order
-MAX_ORDERED_PAIRS = 2500  # pairs of calls of one name among which the earliest of equal pairings is found
+MAX_COMPARED_PAIRS = 40_000  # pairs of calls with one name that are all compared; above that, equal calls first, the rest in order
+MAX_ORDERED_PAIRS = 2500  # pairs of calls with one name up to which ties are broken by order
 
-_PLAIN = frozenset({str, int, float, bool})  # types of which two equal values always agree
+_PLAIN = frozenset({str, int, float, bool})  # types whose equal values always agree
 
-Parameters = Callable[[str], Mapping[str, Any]]  # the schema of a tool by its name; {} where none is known
+Parameters = Callable[[str], Mapping[str, Any]]  # the schema of a tool by name; {} if it is unknown
 
 
 class ArgumentComparison(Struct, frozen=True, gc=False):
-    """Two argument objects compared: how many arguments agree, are expected, actual, named on either side; and which do not agree."""
+    """The comparison of two argument objects: the number of arguments that agree, are expected, actual or named on either side, and the
+    names of those that do not agree.
+    """
 
     agree: int
     expected: int
@@ -60,7 +62,7 @@ class Pair(Struct, frozen=True, gc=False):
 
 
 class Pairing(Struct, frozen=True, gc=False):
-    """The pairs in the order of the expected calls, and what is left over on either side."""
+    """The pairs in the order of the expected calls, and the indexes of the unpaired calls on either side."""
 
     pairs: tuple[Pair, ...]
     unpaired_expected: tuple[int, ...]
@@ -68,19 +70,19 @@ class Pairing(Struct, frozen=True, gc=False):
 
     @property
     def perfect(self) -> bool:
-        """Whether nothing is left over and all arguments agree."""
+        """Whether every call is paired and all arguments agree."""
         return not self.unpaired_expected and not self.unpaired_actual and all([pair.agrees for pair in self.pairs])  # noqa: C419 - faster
 
 
 def no_schema(name: str) -> Mapping[str, Any]:
-    """Return an empty schema, for where no tool is known."""
+    """Return an empty schema, for use without tools."""
     return {}
 
 
 def compare_arguments(
     expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: ComparisonRule = "exact", parameters: Mapping[str, Any] | None = None
 ) -> ArgumentComparison:
-    """Compare two argument objects without what equals being left out. An optional argument that is left out counts on neither side."""
+    """Compare two argument objects without arguments that are equivalent to omission. An omitted optional argument is not counted."""
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
     if parameters:
@@ -106,7 +108,7 @@ def compare_arguments(
 
 
 def compare_similar(comparison: ArgumentComparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> ArgumentComparison:
-    """Return the comparison by `similar` of two objects whose comparison by `exact` is known: only what differs can change."""
+    """Return the comparison by `similar` of two objects, given their comparison by `exact`: only arguments that differ can change."""
     differ = tuple([key for key in comparison.differ if not agrees(expected[key], actual[key], "similar")])
     if len(differ) == len(comparison.differ):
         return comparison
@@ -122,8 +124,8 @@ def compare_similar(comparison: ArgumentComparison, expected: Mapping[str, Any],
 
 
 def fast_equal(expected: Mapping[str, Any], actual: Mapping[str, Any], parameters: Mapping[str, Any] | None) -> bool:
-    """Return True if a quick look shows that all arguments agree by every rule and all count: Python finds them equal, there is no matcher,
-    no `true` that equals a 1, and nothing that equals being left out. False means that only a full comparison can tell.
+    """Return True if a quick check shows that all arguments agree by every rule and all count: they are equal in Python, without matchers,
+    without a `true` that equals 1, and without arguments that are equivalent to omitting them. False requires a full comparison.
     """
     if expected != actual:
         return False
@@ -161,8 +163,8 @@ def pair_calls(
     ignore_case: bool = False,
     parameters: Parameters = no_schema,
 ) -> Pairing:
-    """Return the best pairing of two lists. `ignore_case` pairs names whatever their case."""
-    if len(expected) == 1 and len(actual) == 1:  # nearly every decision point
+    """Return the best pairing of two lists. `ignore_case` compares names without case."""
+    if len(expected) == 1 and len(actual) == 1:  # the fast path for almost every decision point
         expected_call, actual_call = expected[0], actual[0]
         same_name = expected_call.name == actual_call.name or (ignore_case and expected_call.name.casefold() == actual_call.name.casefold())
         if not same_name or expected_call.malformed or actual_call.malformed:
@@ -202,7 +204,7 @@ def _by_name(calls: Sequence[Call], ignore_case: bool) -> dict[str, list[int]]:
 def _pair_same_name(
     expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int], rule: ComparisonRule, parameters: Parameters
 ) -> list[Pair]:
-    """Return the best pairs among calls of one name: `rows` are indexes of expected calls, `columns` of actual ones."""
+    """Return the best pairs among calls with one name. `rows` are indexes of expected calls, `columns` of actual calls."""
 
     def compared(row: int, column: int) -> Pair:
         schema = parameters(expected[row].name)
@@ -230,7 +232,7 @@ def _pair_same_name(
 def _pair_equal(
     expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return pairs of calls with literally equal arguments, and what is left: for lists too long to compare all with all."""
+    """Return pairs of calls with identical arguments, and the remaining indexes, for lists too long to compare every pair."""
     by_text: dict[str, list[int]] = {}
     for column in reversed(columns):
         by_text.setdefault(_text(actual[column]), []).append(column)
@@ -244,9 +246,9 @@ def _text(call: Call) -> str:
 
 
 def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
-    """Return one whole number for each pair, so that sums of them order pairings by the criteria, one after the other.
+    """Return an integer weight for each pair, so that the sum of weights orders pairings by the criteria, in their order.
 
-    The last criterion is how early a pair is: the first expected call with the first actual one, and so on (for small tables).
+    The last criterion, for small tables, prefers early pairs: the first expected call with the first actual call, and so on.
     """
     rows, columns = len(table), len(table[0])
     comparisons = [[pair.arguments for pair in row] for row in table]
@@ -266,9 +268,9 @@ def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
 
 
 def assign(weights: Sequence[Sequence[int]]) -> list[int]:
-    """Return the column of each row, one to one, with the greatest sum; there must be at least as many columns as rows.
+    """Return the one-to-one assignment of columns to rows with the greatest sum. There must be at least as many columns as rows.
 
-    The Hungarian method with potentials, on whole numbers of any size. Ties go to the earliest columns.
+    The Hungarian algorithm with potentials, on integers of any size. Ties go to the earliest columns.
     """
     rows, columns = len(weights), len(weights[0]) if weights else 0
     row_potential, column_potential = [0] * (rows + 1), [0] * (columns + 1)

@@ -1,11 +1,11 @@
-"""Find where a value came from (docs/metrics.md, section 12).
+"""Trace argument values to their source in the conversation (docs/reference/metrics.md, section 12).
 
-Every string and number in a call's arguments is searched for in what comes before the call: user, system and developer messages and
-tool results, not the assistant's text. A value that is found nowhere is hallucinated.
+Every string and number in a call's arguments is searched for earlier in the conversation: in user, system and developer messages and in
+tool results, but not in the assistant's text. A value that is not found is hallucinated.
 
-Found means: as text, case-folded, white space collapsed, bounded by non-letters and non-digits; a number in any JSON spelling; a
-date in any form that `dates` knows. In a string of six words or more only the words with a digit need a source. Booleans, null,
-blank strings and values that the schema lists (`enum`, `const`, `default`) need none; malformed calls have no values.
+Text is found ignoring case and extra white space, bounded by characters that are neither letters nor digits; a number in any JSON
+notation; a date in any form that `dates` reads. In a string of six words or more, only the words with a digit need a source. Booleans,
+null, blank strings and values listed in the schema (`enum`, `const`, `default`) need none. Malformed calls have no values.
 """
 
 import re
@@ -24,25 +24,25 @@ from callmark.calls.values import exact
 from callmark.calls.words import strip_punctuation, words
 from callmark.types import Call, Message, Tool
 
-DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments are computed, not quoted
+DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments the model computes instead of quoting
 SOURCE_ROLES = RESULT_ROLES | {"user", "system", "developer"}
-LONG_TEXT = 6  # words, from which on only those with a digit need a source
+LONG_TEXT = 6  # words; in longer texts, only words with a digit need a source
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 _WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # neither a number nor a date
 _NUMBER_START = tuple("-0123456789")
 _LISTING_KEYS = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that may list values
 _LONGEST_NUMBER = 400
-_MAX_EXACT = 1000  # values of an enum that are compared by `exact`; the rest must be equal
-_MAX_TRIES = 100  # occurrences that are checked one by one before the whole text is marked
+_MAX_EXACT = 1000  # enum values compared by `exact`; the rest must be equal
+_MAX_TRIES = 100  # occurrences checked one by one before the whole text is marked
 _LONGEST_CACHED = 20_000  # characters
-_MARKS = ("\1", "\2", "")  # by how many of two neighbours are letters or digits
+_MARKS = ("\1", "\2", "")  # by how many of two neighbors are letters or digits
 _FOLDS_TO_A_LETTER = "\u0345"  # the one character that is not a letter, but becomes one when case-folded
 _SEPARATOR = "\0"  # between the strings of a result, so that no value is found across two of them
 
 
 class Origin(Struct, frozen=True):
-    """A value of a call and the index of the message it is found in; None: it is hallucinated."""
+    """A value of a call and the index of its source message; None if it is hallucinated."""
 
     message: int
     call: int
@@ -52,16 +52,16 @@ class Origin(Struct, frozen=True):
 
 
 class SourceIndex:
-    """The messages before a call, ready to be searched for values."""
+    """An index of the messages before a call, to search for values."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self._added: list[tuple[int, Message]] = []  # `_folded_texts` has the first of these
+        self._added: list[tuple[int, Message]] = []  # `_folded_texts` covers the first of these
         self._folded_texts: list[_Text] = []
         for index, message in enumerate(messages):
             self.add(index, message)
 
     def extend(self, messages: Sequence[Message]) -> "SourceIndex":
-        """Return the index of these messages; where they begin with the messages of this one, its work is reused."""
+        """Return an index of these messages. If they begin with the messages of this index, its work is reused."""
         index = SourceIndex(messages)
         known = len(self._folded_texts)
         if known <= len(index._added) and all(
@@ -82,7 +82,7 @@ class SourceIndex:
         return self._folded_texts
 
     def find(self, value: str | int | float) -> int | None:
-        """Return the index of the first message that has the value; None when none has it."""
+        """Return the index of the first message that contains the value, or None."""
         if not isinstance(value, str):
             spelled = dump(value)
             return self._first(lambda text: text.has(spelled) or text.has_number(value))
@@ -112,9 +112,9 @@ class SourceIndex:
 
 
 def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> bool:
-    """Return True if every argument is a text, or a list of texts, that appears letter by letter in a message that may be its source.
+    """Return True if every argument is a string, or a list of strings, that appears verbatim in a message that may be its source.
 
-    Most do, in a late message, and this is faster than `SourceIndex`. False means that only a full search can tell.
+    Most do, in a late message, and this is faster than `SourceIndex`. False requires a full search.
     """
     for value in arguments.values():
         for text in value if value.__class__ is list else (value,):
@@ -132,7 +132,7 @@ def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
 def fast_hallucinated(value: str | int | float, messages: Sequence[Message]) -> bool:
     """Return True if a value is one word, such as #W0012345, whose digits appear in no message that may be its source.
 
-    Most hallucinated values are like that, and this is faster than `SourceIndex`. False means that only a full search can tell.
+    Most hallucinated values are like that, and this is faster than `SourceIndex`. False requires a full search.
     """
     word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str else None
     if word is None:
@@ -142,13 +142,13 @@ def fast_hallucinated(value: str | int | float, messages: Sequence[Message]) -> 
         text = message.text
         if digits in text and message.role in SOURCE_ROLES:
             return False
-        if "\\" in text and message.role in RESULT_ROLES:  # its escapes may stand for digits
+        if "\\" in text and message.role in RESULT_ROLES:  # its escapes may represent digits
             return False
     return True
 
 
 def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Origin]:
-    """Return every value that needs a source, of every call, in order, with the message it is found in."""
+    """Return every value of every call that needs a source, in order, with its source message."""
     schemas = {tool.name: tool.parameters for tool in tools}
     sources = SourceIndex()
     found: list[Origin] = []
@@ -162,7 +162,7 @@ def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, der
 
 
 def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str | int | float]]:
-    """Yield `(path, value)` for every string and number in the arguments that the schema does not list."""
+    """Yield `(path, value)` for every string and number in the arguments, except those listed in the schema."""
     if call.arguments and _lists_nothing(call.arguments, parameters):
         yield from cast("Mapping[str, str]", call.arguments).items()
         return
@@ -182,7 +182,7 @@ def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator
 
 
 def _lists_nothing(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
-    """Return True if a quick look shows that all arguments are texts and the schema lists none. False means that it may list some."""
+    """Return True if a quick check shows that all arguments are strings and the schema lists none. False means that it may list some."""
     if not _LISTING_KEYS.isdisjoint(parameters):
         return False
     known = properties(parameters)
@@ -214,7 +214,7 @@ class _Text:
 
     @property
     def words(self) -> set[str]:
-        """The words without punctuation at their edges, as a set, as searching for many words one by one is slow."""
+        """The words without punctuation at their edges, as a set, because searching for many words one by one is slow."""
         if self._words is None:
             self._words = set(map(strip_punctuation, self.folded.split()))
         return self._words
@@ -247,7 +247,7 @@ def _has_bounded(text: str, needle: str) -> bool:
 
 
 def _fold_message(text: str, is_result: bool) -> str:
-    """Return the text of a message, ready to be searched. Decision points of one conversation share messages, so the last are cached."""
+    """Return the folded text of a message. Texts are cached, because the decision points of a conversation share messages."""
     return _fold_cached(text, is_result) if len(text) <= _LONGEST_CACHED else _fold_uncached(text, is_result)
 
 
@@ -262,9 +262,9 @@ _fold_cached = lru_cache(maxsize=256)(_fold_uncached)
 
 
 def _mark_boundaries(text: str) -> str:
-    """Return the text with a mark between any two characters that are not both letters or digits: one kind where one of them is, another
-    where none is. So a bounded occurrence of a text is a plain occurrence of its marked form. For repetitive texts, in which checking one
-    occurrence after the other would take quadratic time.
+    """Return the text with a mark between any two characters that are not both letters or digits: one mark if one of them is, another if
+    neither is. A bounded occurrence of a text is then a plain occurrence of its marked form. This is for repetitive texts, in which
+    checking one occurrence after another would take quadratic time.
     """
     edges = zip(" " + text, text + " ", strict=True)
     return "".join(_MARKS[before.isalnum() + after.isalnum()] + after for before, after in edges)[:-1]
@@ -273,7 +273,7 @@ def _mark_boundaries(text: str) -> str:
 def _fold(text: str) -> str:
     folded = text.casefold()
     if folded.isascii() and folded.isprintable() and "  " not in folded:
-        return folded.strip(" ")  # its words are one space apart already: in ASCII, all white space but the space is not printable
+        return folded.strip(" ")  # its words are already separated by one space: in ASCII, no other white space is printable
     return " ".join(folded.split())
 
 
@@ -296,7 +296,7 @@ def _as_number(text: str) -> int | float | None:
 
 
 def _extract_numbers(folded: str) -> Iterator[int | float]:
-    """Yield the numbers in a text, as JSON writes them. A minus sign counts only where no letter or digit comes before it."""
+    """Yield the JSON numbers in a text. A minus sign counts only if it does not follow a letter or digit."""
     for match in _NUMBER.finditer(folded):
         token, start, end = match[0], match.start(), match.end()
         if len(token) > _LONGEST_NUMBER or (len(token) > 1 and token[0] == "0" and token[1].isdigit()):

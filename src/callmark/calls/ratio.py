@@ -1,7 +1,7 @@
 """The similarity ratio of two texts: `difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()`, in bounded time.
 
-The same blocks are matched as there (the longest common run, of several the earliest in the first text, then in the second; then what is
-left and right of it), but each is found by looking up runs of one length, so that repetitive texts do not take cubic time.
+The matched blocks are the same as in `difflib` (the longest common run, ties to the earliest in the first text, then in the second; then
+the parts to its left and right), but each is found by looking up runs of one length, so that repetitive texts do not take cubic time.
 """
 
 
@@ -12,7 +12,7 @@ def ratio(one: str, other: str) -> float:
 
 
 def _matched(one: str, other: str) -> int:
-    """Return how many characters are in matching blocks."""
+    """Return the number of characters in matching blocks."""
     matched = 0
     rest = [(0, len(one), 0, len(other))]
     while rest:
@@ -28,7 +28,7 @@ def _matched(one: str, other: str) -> int:
 
 
 def _longest_run(one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int, int]:
-    """Return the longest common run of two parts: where it begins in each, and its size (0: there is none)."""
+    """Return the longest common run of two parts: its start in each, and its size (0 if there is none)."""
     best = (start, low, 0)
     least, most = 1, min(end - start, high - low)
     size = 1
@@ -46,7 +46,7 @@ def _longest_run(one: str, start: int, end: int, other: str, low: int, high: int
 
 
 def _find_run(size: int, one: str, start: int, end: int, other: str, low: int, high: int) -> tuple[int, int] | None:
-    """Return where the earliest run of that size in both parts begins in each; None where there is none."""
+    """Return the start, in each part, of the earliest common run of that size, or None."""
     runs = {other[at : at + size] for at in range(low, high - size + 1)}
     for at in range(start, end - size + 1):
         run = one[at : at + size]

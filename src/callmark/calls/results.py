@@ -1,7 +1,7 @@
 """Match tool results to calls.
 
-A result names its call by `tool_call_id`. Where either has no id, the result belongs to the first open call of that name (any name, if it
-has none) in the latest message that has one. A result without a call is an orphan; a call without a result is open.
+A result names its call by `tool_call_id`. If either has no id, the result belongs to the first open call with the same name (any name, if
+the result has none) in the latest message that has one. A result without a call is an orphan; a call without a result is open.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ CallIndex = tuple[int, int]  # index of the message, index of the call in it
 
 
 class MatchedResults(Struct, frozen=True):
-    """`by_call[(message, call)]` is the index of the message with its result. `orphans` are indexes of messages, `open` of calls."""
+    """Results by call: `by_call[(message, call)]` is the index of the result. `orphans` are message indexes, `open` call indexes."""
 
     by_call: dict[CallIndex, int]
     orphans: list[int]
@@ -23,7 +23,7 @@ class MatchedResults(Struct, frozen=True):
 
 
 def match_results(messages: Sequence[Message]) -> MatchedResults:
-    """Match every result to its call. No messages give empty lists; a repeated id goes to the latest open call that has it."""
+    """Match every result to its call. A repeated id belongs to the latest open call with that id."""
     open_calls = _OpenCalls()
     orphans: list[int] = []
     calls: list[CallIndex] = []
@@ -37,7 +37,7 @@ def match_results(messages: Sequence[Message]) -> MatchedResults:
 
 
 class _OpenCalls:
-    """Open calls by id and by name: the latest message last, in it the first call last, so that `pop` finds it."""
+    """Open calls by id and by name. The latest message comes last, and within it the first call comes last, so that `pop` finds it."""
 
     def __init__(self) -> None:
         self.result_of: dict[CallIndex, int] = {}
@@ -52,7 +52,7 @@ class _OpenCalls:
                 self._stacks.setdefault(key, []).append((index, place))
 
     def close(self, result: Message, index: int) -> bool:
-        """Close the call that the result belongs to; return False when there is none."""
+        """Close the call that the result belongs to, and return whether there is one."""
         if result.tool_call_id is None:
             found = self._latest([("call", result.name)])
         else:

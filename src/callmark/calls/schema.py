@@ -1,8 +1,8 @@
-"""A tool's JSON Schema: its parameters, what a value may be at a place in it, and full validation.
+"""The JSON Schema of a tool: its parameters, type checks and full validation.
 
-Schemas come from files and may be anything: unknown parts are ignored, and `schema_problem` says why one does not compile. Nothing is
-fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; those with lookaround or backreferences, in a bounded
-number of steps.
+Schemas come from files and may contain anything: unknown parts are ignored, and `schema_problem` returns why a schema is invalid. Nothing
+is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; patterns with lookaround or backreferences run in a
+bounded number of steps.
 """
 
 from collections import deque
@@ -16,12 +16,12 @@ from callmark.types import Call, Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
-_CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # of nearly every value of that type
-_MOST_STEPS = 100_000  # of a pattern with lookaround or backreferences
+_CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # the Python class of almost every value of that type
+_MAX_STEPS = 100_000  # of a pattern with lookaround or backreferences
 
 
 def properties(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of each parameter by name; `{}` where there are none."""
+    """Return the schema of each parameter by name; `{}` if there are none."""
     found = parameters.get("properties")
     return found if isinstance(found, dict) else {}
 
@@ -33,7 +33,7 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
-    """Return whether the schema admits null. A schema without a type admits everything."""
+    """Return whether the schema allows null. A schema without a type allows everything."""
     try:
         return _fits(None, schema, root, frozenset(), check_listed=True)
     except RecursionError:
@@ -41,12 +41,12 @@ def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
 
 
 def variants(schema: Any, root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schema itself and every schema that its `anyOf`, `oneOf`, `allOf` and local `$ref` lead to, each once."""
+    """Yield the schema itself and every schema reached through `anyOf`, `oneOf`, `allOf` and local `$ref`, each once."""
     yield from _variants([schema], root)
 
 
 def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the variants of several schemas. Compares by identity, so that recursive schemas end and large ones take linear time."""
+    """Yield the variants of several schemas. They are compared by identity, so that recursive schemas terminate in linear time."""
     seen: set[int] = set()
     rest = deque(schemas)
     while rest:
@@ -61,7 +61,7 @@ def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[
 
 
 def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of a field of an object, or of an item of an array, to which any of `schemas` applies."""
+    """Return the schemas of a field of an object, or of an item of an array, that any of `schemas` describes."""
     children: list[Any] = []
     for part in _variants(schemas, root):
         if isinstance(key, str):
@@ -73,18 +73,18 @@ def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any
 
 
 def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
-    """Return whether everything required is there and every type fits, through arrays and objects (docs/metrics.md, section 7).
+    """Return whether all required fields are present and all types match, at every level (docs/reference/metrics.md, section 7).
 
-    Values, enums and patterns are ignored; unknown keys and unknown type words pass.
+    Enums, patterns and other constraints on values are ignored; unknown keys and unknown type names pass.
     """
     try:
         return fast_fits(value, schema) or _fits(value, schema, root, frozenset(), check_listed=False)
-    except RecursionError:  # deeper than any schema that people write
+    except RecursionError:  # nested more deeply than any real schema
         return False
 
 
 def fast_fits(value: Any, schema: Any) -> bool:
-    """Return True if a value fits a flat schema, as nearly every tool has one. False means that only `types_fit` can tell."""
+    """Return True if a value fits a flat schema, which almost every tool has. False requires a full check by `types_fit`."""
     if value.__class__ is not dict or schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False
     known = schema.get("properties")
@@ -106,7 +106,7 @@ def fast_fits(value: Any, schema: Any) -> bool:
 
 
 def _has_plain_type(value: Any, schema: Any) -> bool:
-    """Return whether a plain value has the one type that the schema names."""
+    """Return whether a plain value has the single type that the schema names."""
     if schema.__class__ is not dict or not _NOT_FLAT.isdisjoint(schema):
         return False
     kind = schema.get("type")
@@ -114,8 +114,8 @@ def _has_plain_type(value: Any, schema: Any) -> bool:
 
 
 def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, check_listed: bool) -> bool:
-    """Return whether a value fits a schema. `seen` holds the schemas that were entered for this same value, so that recursive ones end.
-    With `check_listed`, an enum or a const that does not have the value refuses it.
+    """Return whether a value fits a schema. `seen` holds the schemas already entered for this value, so that recursive schemas terminate.
+    With `check_listed`, the value must be in the enum or equal the const, if there is one.
     """
     if not isinstance(schema, dict) or id(schema) in seen:
         return schema is not False
@@ -166,9 +166,9 @@ def _has_type(value: Any, kind: Any) -> bool:
 
 
 def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
-    """Return `(argument path, sentence)` for everything in the arguments that the tool's schema does not allow; full JSON Schema.
+    """Return `(argument path, message)` for each violation of the tool's schema (full JSON Schema).
 
-    A schema that does not compile allows everything; `schema_problem` says so.
+    An invalid schema allows everything; `schema_problem` returns why it is invalid.
     """
     return _violations(arguments, _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else "")
 
@@ -180,8 +180,8 @@ def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, st
 
 
 class _FlatSchema:
-    """A flat schema as a table: the class of each parameter of one plain type without a default, or of its items where it is a list of
-    such, and the required names. Any other schema has a table that nothing fits.
+    """A flat schema as a table: the class of each parameter with one plain type and no default, or of its items if it is a list of those,
+    and the required names. The table of any other schema fits nothing.
     """
 
     __slots__ = ("classes", "is_flat", "items", "required")
@@ -212,12 +212,12 @@ class _FlatSchema:
 
 
 def _is_flat(schema: Any) -> bool:
-    """Return whether a schema names one type and combines no others."""
+    """Return whether a schema names one type and does not combine schemas."""
     return isinstance(schema, dict) and _NOT_FLAT.isdisjoint(schema) and isinstance(schema.get("type"), str)
 
 
 class Schemas:
-    """Tools by name (of two with one name the last), with their compiled validators, which are cached."""
+    """Tools by name (the last one, if two have the same name), with cached validators."""
 
     __slots__ = ("_flat", "_validators", "by_name")
 
@@ -227,8 +227,8 @@ class Schemas:
         self._flat: dict[str, _FlatSchema] = {}
 
     def fast_correct(self, expected: Call, actual: Call) -> bool:
-        """Return True if a quick look shows that the actual call of a known tool is the expected one and could run: plain values, each of
-        the class of its parameter, none of which could equal being left out. False means that only a full comparison can tell.
+        """Return True if a quick check shows that the actual call of a known tool is the expected one and could run: plain values, each of
+        the class of its parameter, none of which could be equivalent to omitting it. False requires a full comparison.
         """
         arguments, given = expected.arguments, actual.arguments
         if arguments != given:
@@ -243,7 +243,7 @@ class Schemas:
         return flat.required <= given.keys()
 
     def could_run(self, call: Call) -> bool:
-        """Return whether everything required is there and every type fits; a call of an unknown tool and a malformed call could not run."""
+        """Return whether all required arguments are present and all types match. Unknown tools and malformed calls could not run."""
         tool = self.by_name.get(call.name)
         if tool is None or call.malformed:
             return False
@@ -258,7 +258,7 @@ class Schemas:
         return self._flat[name]
 
     def violations(self, call: Call) -> list[tuple[str, str]]:
-        """Return what the schema of the called tool does not allow; nothing where the tool is unknown or the call is malformed."""
+        """Return the violations of the called tool's schema; none if the tool is unknown or the call is malformed."""
         tool = self.by_name.get(call.name)
         if tool is None or call.malformed or not tool.parameters:
             return []
@@ -268,7 +268,7 @@ class Schemas:
 
 
 def schema_problem(tool: Tool) -> str:
-    """Return why the tool's schema does not compile; empty where it does."""
+    """Return why the tool's schema is invalid; empty if it is valid."""
     validator = _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
     return validator if isinstance(validator, str) else ""
 
@@ -283,11 +283,11 @@ def format_path(path: Sequence[str | int]) -> str:
 
 @lru_cache(maxsize=4096)
 def _compile(schema: bytes) -> Any:
-    """Return the compiled schema, or the reason why it does not compile."""
+    """Return the compiled schema, or the reason why it is invalid."""
     import jsonschema_rs
 
     problem = ""
-    for patterns in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_STEPS)):
+    for patterns in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_MAX_STEPS)):
         try:
             return jsonschema_rs.validator_for(msgspec.json.decode(schema), offline=True, pattern_options=patterns)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:

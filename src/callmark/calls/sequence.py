@@ -1,13 +1,13 @@
 """Patterns over the sequence of calls: `find_* > get_user_details(user_id=$result)`.
 
-    NAME              a call whose name matches the glob (`*` any run, `?` one character; case counts)
-    NAME(arg=value)   … and whose argument is that value: JSON, or a bare word that may be a glob; several with commas
-    NAME(arg=$result) … and whose argument is the result of the step before: its whole text, or its field of that name
-    A > B             B is the very next call after the first A
-    A >> B            B is some later call
+    NAME              a call whose name matches the glob (`*` any run, `?` one character; case-sensitive)
+    NAME(arg=value)   … and whose argument has that value: JSON, or a bare word that may be a glob; separate several with commas
+    NAME(arg=$result) … and whose argument is the result of the previous step: its whole text, or its field of that name
+    A > B             B is the next call after the first A
+    A >> B            B is any later call
 
-A chain goes from left to right. The first step is always the first call that matches it; after `>>` every later call is tried. A
-malformed call matches no step, but keeps its place in the sequence.
+Steps are matched from left to right. The first step is always the first call that matches it; after `>>`, every later call is tried. A
+malformed call matches no step, but counts as a call in the sequence.
 """
 
 import re
@@ -33,14 +33,14 @@ _BARE = re.compile(r"[^,()\"\[\]{}]+")
 
 
 class ArgumentPattern(Struct, frozen=True):
-    """What an argument must be: a value, a glob, or the result of the step before."""
+    """The condition on an argument: a value, a glob, or the result of the previous step."""
 
     kind: Literal["value", "glob", "result"]
     value: Any = None
 
 
 class PatternStep(Struct, frozen=True):
-    """One call of a pattern; `gap` says how it follows the step before."""
+    """One call of a pattern. `gap` says how it follows the previous step."""
 
     name: str
     arguments: tuple[tuple[str, ArgumentPattern], ...] = ()
@@ -48,21 +48,21 @@ class PatternStep(Struct, frozen=True):
 
 
 class CallPattern(Struct, frozen=True):
-    """A sequence of calls to look for. `text` is its source."""
+    """A pattern of calls. `text` is its source."""
 
     text: str
     steps: tuple[PatternStep, ...]
 
 
 class CallWithResult(Struct, frozen=True):
-    """A call and the text of its result, None where it has none."""
+    """A call and the text of its result; None if it has none."""
 
     call: Call
     result: str | None = None
 
 
 def read_pattern(text: str) -> CallPattern:
-    """Return the pattern of a text. One that cannot be read raises `BadInput` that points at the place."""
+    """Parse a pattern. A syntax error raises `BadInput` that names the character."""
     steps: list[PatternStep] = []
     at = 0
     gap: Literal["first", "next", "later"] = "first"
@@ -70,7 +70,7 @@ def read_pattern(text: str) -> CallPattern:
         step, at = _read_step(text, at, gap)
         steps.append(step)
         if len(steps) > MAX_STEPS:
-            raise BadInput(f"the pattern has more than {MAX_STEPS} steps")
+            raise BadInput(f"pattern {text[:40]!r}…: expected at most {MAX_STEPS} steps, got more", f"Example: {EXAMPLE}")
         if at >= len(text):
             return CallPattern(text, tuple(steps))
         if text.startswith(">>", at):
@@ -82,7 +82,7 @@ def read_pattern(text: str) -> CallPattern:
 
 
 def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
-    """Return every call of a conversation with its result, in order, to look for patterns in."""
+    """Return every call of a conversation with its result, in order."""
     messages = conversation.messages
     results = match_results(messages).by_call
     return [
@@ -93,7 +93,7 @@ def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
 
 
 def find_pattern(pattern: CallPattern, calls: Sequence[CallWithResult]) -> tuple[int, ...] | None:
-    """Return the indexes of the calls that match the steps, or None. An empty sequence matches nothing."""
+    """Return the indexes of the calls that match the steps, or None if the pattern is not found."""
     first = next((index for index, call in enumerate(calls) if _matches_step(pattern.steps[0], call, None)), None)
     if first is None:
         return None
@@ -104,8 +104,8 @@ def find_pattern(pattern: CallPattern, calls: Sequence[CallWithResult]) -> tuple
 def _follow(
     steps: Sequence[PatternStep], calls: Sequence[CallWithResult], before: int, failed: set[tuple[int, int]]
 ) -> tuple[int, ...] | None:
-    """Return the indexes of the calls that match the remaining steps, or None. `failed` holds what was tried in vain (steps left, call
-    before), so that no chain of `>>` takes more than steps x calls x calls.
+    """Return the indexes of the calls that match the remaining steps, or None. `failed` holds the combinations that failed (remaining
+    steps, previous call), so that a chain of `>>` takes at most steps x calls x calls.
     """
     if not steps:
         return ()
@@ -152,7 +152,7 @@ def _is_from_result(result: str, key: str, value: Any) -> bool:
 def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[PatternStep, int]:
     found = _STEP.match(text, at)
     if not found:
-        raise _syntax_error(text, at, "a tool's name")
+        raise _syntax_error(text, at, "a tool name")
     at = found.end()
     arguments: list[tuple[str, ArgumentPattern]] = []
     if at < len(text) and text[at] == "(":
@@ -160,7 +160,7 @@ def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tu
         while not _is_closing(text, at):
             key = _ARGUMENT.match(text, at)
             if not key:
-                raise _syntax_error(text, at, "argument=value")
+                raise _syntax_error(text, at, "ARGUMENT=VALUE")
             pattern, at = _read_argument(text, key.end(), first=gap == "first")
             arguments.append((key["key"], pattern))
             at = _skip_space(text, at)
@@ -184,8 +184,7 @@ def _read_argument(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern,
         raise _syntax_error(text, at, "a value")
     if word == RESULT and first:
         raise BadInput(
-            f"the pattern {text!r} cannot be read: there is no step before the first, so {RESULT} is nothing there",
-            f"For example: {EXAMPLE}",
+            f"pattern {text!r}: {RESULT} is the result of the previous step, so it cannot be used in the first step", f"Example: {EXAMPLE}"
         )
     if word == RESULT:
         return ArgumentPattern("result"), bare.end()
@@ -195,7 +194,7 @@ def _read_argument(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern,
 
 
 def _possible_ends(text: str, at: int) -> list[int]:
-    """Return where a JSON value that begins at `at` may end: before any comma or closing bracket."""
+    """Return the positions where a JSON value that begins at `at` may end: before any comma or closing parenthesis."""
     return [index for index in range(at + 1, len(text) + 1) if index == len(text) or text[index] in ",)"]
 
 
@@ -210,7 +209,5 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _syntax_error(text: str, at: int, expected: str) -> BadInput:
-    found = repr(text[at : at + 12]) if text[at:].strip() else "the end"
-    return BadInput(
-        f"the pattern {text!r} cannot be read: at character {at + 1} stands {found}, {expected} was expected", f"For example: {EXAMPLE}"
-    )
+    found = repr(text[at : at + 12]) if text[at:].strip() else "the end of the pattern"
+    return BadInput(f"pattern {text!r}, character {at + 1}: expected {expected}, got {found}", f"Example: {EXAMPLE}")

@@ -1,14 +1,14 @@
-"""Read a tool call from any of the shapes that APIs, datasets and people write it in (docs/metrics.md, section 1).
+"""Read a tool call in any of the shapes that APIs, datasets and people write (docs/reference/metrics.md, section 1).
 
     {"id", "type": "function", "function": {"name", "arguments"}}      OpenAI
     {"tool": {"name", "arguments"}}    {"name", "arguments"}    {"name", "args"}    {"name", "kwargs"}
     {"functionName", "arguments"}                                      scenarios
     {"type": "tool_use", "name", "input"}                              Anthropic
 
-The name and the arguments are each the first non-null of a list of keys. Arguments are an object or a JSON string of one; missing, null or
-blank arguments are `{}`. Two different names, two different arguments, a tool definition in the place of a call, and a call without
-arguments that has keys nobody knows are malformed, as is everything else: a malformed call keeps its name and its text, and nothing here
-raises, whatever comes in.
+The name and the arguments are each the first non-null value of a list of keys. Arguments are an object or a JSON string of one; missing,
+null or blank arguments are `{}`. A call is malformed if it has two different names, two different arguments, a tool definition instead of
+arguments, or unknown keys and no arguments, and so is anything else that is not a call. A malformed call keeps its name and its text.
+Nothing here raises, whatever the input.
 """
 
 import json
@@ -59,7 +59,7 @@ METADATA_KEYS = frozenset(
 )
 _PLAIN_KEYS = frozenset({"id", "type", "name", "arguments"})
 _METADATA_PREFIXES = ("_", "x-")
-_MAX_DIGITS = 400  # more are outside double range
+_MAX_DIGITS = 400  # more are outside the double range
 _SCHEMA_KEYS = frozenset(
     [
         "type",
@@ -89,8 +89,8 @@ _Members = list[tuple[str, Any]]
 
 
 def read_call(value: Any) -> Call:
-    """Return the call of a decoded JSON value; malformed where it is not a call."""
-    try:  # fast path for OpenAI's shape and nothing else in it
+    """Return the call of a decoded JSON value; malformed if the value is not a call."""
+    try:  # fast path for OpenAI's shape without other keys
         inner = value["function"]
         name, text, call_id = inner["name"], inner["arguments"], value["id"]
         if (
@@ -106,7 +106,7 @@ def read_call(value: Any) -> Call:
                     return Call(name, arguments, call_id)
             elif call_id.isascii():
                 return named_call(name, text, call_id)
-    except (LookupError, TypeError, ValueError, RecursionError):  # another shape, or a broken call: read below
+    except (LookupError, TypeError, ValueError, RecursionError):  # another shape, or a malformed call: read below
         pass
     if isinstance(value, Call):
         return value
@@ -118,7 +118,7 @@ def read_call(value: Any) -> Call:
 def _read_object(value: dict[str, Any]) -> Call:
     given_id = value.get("id")
     call_id = scrub(given_id) if isinstance(given_id, str) else None if given_id is None else dump(given_id)
-    if _PLAIN_KEYS.issuperset(value) and isinstance(value.get("name"), str):  # nothing that could contradict
+    if _PLAIN_KEYS.issuperset(value) and isinstance(value.get("name"), str):  # no keys that could conflict
         return named_call(value["name"], value.get("arguments"), call_id)
     bodies = [*(value[key] for key in CONTAINER_KEYS if isinstance(value.get(key), dict)), value]
     arguments = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
@@ -130,7 +130,7 @@ def _read_object(value: dict[str, Any]) -> Call:
         return _malformed(name, call_id, "two different names", list(value.items()))
     definitions = [(key, given) for key, given in arguments if key == "parameters" and _is_tool_definition(given)]
     if definitions:
-        return _malformed(name, call_id, "a tool definition, arguments were expected", definitions)
+        return _malformed(name, call_id, "expected arguments, got a tool definition", definitions)
     if len(arguments) > 1 and not _all_equal([given for _, given in arguments]):
         return _malformed(name, call_id, "two different arguments", arguments)
     if not arguments and (unknown := _unknown_members(bodies)):
@@ -140,12 +140,12 @@ def _read_object(value: dict[str, Any]) -> Call:
 
 
 def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
-    """Return the call of that name; malformed where the name is blank, or the arguments are neither an object nor a JSON string of one."""
-    if arguments.__class__ is str and len(arguments) <= DEEPEST and name > "!" and name.isascii():  # nearly every call
+    """Return the call of that name; malformed if the name is blank, or the arguments are neither an object nor a JSON string of one."""
+    if arguments.__class__ is str and len(arguments) <= DEEPEST and name > "!" and name.isascii():  # the fast path for almost every call
         try:
             value = decode(arguments)
         except (ValueError, RecursionError):
-            value = None  # blank, or broken for a reason that is found below
+            value = None  # blank or malformed: the reason is found below
         if value.__class__ is dict:
             return Call(name, value, call_id)
     if not name or name.isspace():
@@ -157,7 +157,7 @@ def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
 
 
 def read_call_text(text: bytes) -> Call:
-    """Return the call of a JSON text. Text that is not strict JSON is read as far as possible, and is malformed."""
+    """Return the call of a JSON text. For text that is not strict JSON, a malformed call with whatever can be read."""
     try:
         return read_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict as problem:
@@ -171,7 +171,7 @@ def read_call_text(text: bytes) -> Call:
 
 
 def read_calls(values: Any) -> tuple[Call, ...]:
-    """Return the calls of a list; a single object is a list of one, None is empty."""
+    """Return the calls of a list. A single object is a list of one; None is an empty list."""
     if values.__class__ is list and len(values) == 1:
         return (read_call(values[0]),)
     if values is None:
@@ -180,7 +180,7 @@ def read_calls(values: Any) -> tuple[Call, ...]:
 
 
 def _names(value: dict[str, Any], bodies: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield every name that a call object states, with its key. Containers and `action` name a tool only where they are strings."""
+    """Yield every name in a call object, with its key. Containers and `action` name a tool only if they are strings."""
     for body in bodies:
         for key in NAME_KEYS:
             if body.get(key) is not None:
@@ -191,9 +191,9 @@ def _names(value: dict[str, Any], bodies: Sequence[dict[str, Any]]) -> Iterator[
 
 
 def _unknown_members(bodies: Sequence[dict[str, Any]]) -> _Members:
-    """Return the members that are neither the name, its container nor metadata: they may be arguments that nobody recognizes.
+    """Return the members that are neither the name, its container nor metadata: they may be unrecognized arguments.
 
-    None are where a key for arguments is there, be it null.
+    Empty if the call has a key for arguments, even if it is null.
     """
     if any(key in body for body in bodies for key in ARGUMENT_KEYS):
         return []
@@ -213,7 +213,7 @@ def _is_name_or_container(key: str, member: Any) -> bool:
 
 
 def _is_tool_definition(parameters: Any) -> bool:
-    """Return whether `parameters` declares a tool's parameters (a JSON Schema, or a list of definitions) instead of holding arguments."""
+    """Return whether `parameters` declares parameters (a JSON Schema, or a list of definitions) instead of holding arguments."""
     if isinstance(parameters, str):
         try:
             parameters = parse(parameters)
@@ -232,7 +232,7 @@ def _is_tool_definition(parameters: Any) -> bool:
 
 
 def _all_equal(given: Sequence[Any]) -> bool:
-    """Return whether all of these stand for the same arguments; a value that cannot be read equals nothing."""
+    """Return whether all values are the same arguments. A value that cannot be read equals nothing."""
     from callmark.calls.values import exact
 
     try:
@@ -243,14 +243,14 @@ def _all_equal(given: Sequence[Any]) -> bool:
 
 
 def _malformed(name: str, call_id: str | None, reason: str, members: _Members) -> Call:
-    """Return a malformed call. Its text is the members without braces, so that it is never read back as well-formed arguments."""
+    """Return a malformed call whose text is the members without braces, so that it is never read back as well-formed arguments."""
     if not name or name.isspace():
         return Call("", {}, call_id, "no name", dump(dict(members)))
     return Call(scrub(name), {}, call_id, reason, ",".join(dump({key: member})[1:-1] for key, member in members))
 
 
 def _read_integer(digits: str) -> int | str:
-    """Return the integer, or its digits where there are more than Python converts."""
+    """Return the integer, or its digits if there are more than Python converts."""
     return int(digits) if len(digits) < _MAX_DIGITS else digits
 
 
@@ -261,26 +261,27 @@ def _read_arguments(given: Any) -> dict[str, Any]:
         value = parse(given)
         if value.__class__ is dict:
             return cast("dict[str, Any]", value)
-        raise NotStrict(f"{_type_name(value)}, an object was expected")
+        raise NotStrict(f"expected an object, got {type_name(value)}")
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise NotStrict(f"{_type_name(given)}, an object was expected")
+        raise NotStrict(f"expected an object, got {type_name(given)}")
     if is_deeper_than(given, DEEPEST):
         raise NotStrict(f"nesting deeper than {DEEPEST}")
     if not is_strict(given):
-        raise NotStrict("a lone surrogate or a number outside double range")
+        raise NotStrict("lone surrogate or number outside the double range")
     return given
 
 
 def _text(arguments: Any, call: Any) -> str:
-    """Return what is in the place of the arguments, as text; the whole call where nothing is."""
+    """Return the value given as arguments, as text; the whole call if there is none."""
     if isinstance(arguments, str):
         return scrub(arguments)
     return dump(call if arguments is None else arguments)
 
 
-def _type_name(value: Any) -> str:
+def type_name(value: Any) -> str:
+    """Return the JSON type of a value with its article: `a string`, `an array`, `null`."""
     match value:
         case None:
             return "null"
@@ -291,7 +292,7 @@ def _type_name(value: Any) -> str:
         case str():
             return "a string"
         case list() | tuple():
-            return "an array"
+            return "a list"
         case dict():
             return "an object"
         case _:

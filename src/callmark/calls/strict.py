@@ -1,7 +1,7 @@
-"""Strict JSON: the one place that decides whether a text is JSON (docs/metrics.md, section 1).
+"""Strict JSON: the one place that decides whether a text is JSON (docs/reference/metrics.md, section 1).
 
-Refused: NaN and Infinity, trailing text, numbers outside double range, lone surrogates, nesting deeper than 200.
-For a repeated key, the last value wins, as in every JSON reader; `repeated_key` finds one.
+Rejected: NaN and Infinity, trailing text, numbers outside the double range, lone surrogates, nesting deeper than 200.
+For a duplicate key, the last value wins, as in every JSON parser; `repeated_key` finds one.
 """
 
 import json
@@ -19,29 +19,29 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotStrict(ValueError):  # noqa: N818 - describes the text
-    """The text is not strict JSON; `str()` says why, in a few words."""
+    """The text is not strict JSON; `str()` is the reason, in a few words."""
 
 
 def parse(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
-    """Return the value of a strict JSON text. Everything else raises `NotStrict`, never another error."""
+    """Return the value of a strict JSON text. Any other text raises `NotStrict`, never another error."""
     try:
         value = decode(text)
     except RecursionError:
         raise NotStrict(f"nesting deeper than {DEEPEST}") from None
     except UnicodeEncodeError:
-        raise NotStrict("a lone surrogate") from None
-    except ValueError as error:  # msgspec's errors, invalid UTF-8, integers of more digits than Python converts
+        raise NotStrict("lone surrogate") from None
+    except ValueError as error:  # msgspec's errors, invalid UTF-8, integers with more digits than Python converts
         raise NotStrict(_reason(text, error)) from None
     if len(text) > DEEPEST:
         if _count_brackets(text) > deepest and is_deeper_than(value, deepest):
             raise NotStrict(f"nesting deeper than {DEEPEST}")
         if len(text) >= 309 and _out_of_range(text, value):
-            raise NotStrict("a number outside double range")
+            raise NotStrict("number outside the double range")
     return value
 
 
 def is_deeper_than(value: Any, limit: int) -> bool:
-    """Return whether objects and arrays are nested more than `limit` deep. Does not recurse, so it works for any depth."""
+    """Return whether objects and arrays are nested more than `limit` levels deep, without recursion."""
     level = [value]
     depth = 0
     while level := [item for item in level if isinstance(item, dict | list | tuple)]:
@@ -53,7 +53,7 @@ def is_deeper_than(value: Any, limit: int) -> bool:
 
 
 def strings_and_numbers(value: Any) -> list[str | int | float]:
-    """Return every string (keys too) and number in a value, at any depth."""
+    """Return every string (including keys) and every number in a value, at any depth."""
     found: list[str | int | float] = []
     rest = [value]
     while rest:
@@ -85,7 +85,7 @@ def scrub(text: str) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return JSON text for any value at all: what JSON cannot hold is written as its `repr`."""
+    """Return JSON text for any value. Values that JSON cannot represent are written as their `repr`."""
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
@@ -95,9 +95,9 @@ def dump(value: Any) -> str:
     for write in (_dump_plain, repr):
         try:
             return scrub(write(value))
-        except (TypeError, ValueError, RecursionError):  # an integer of more digits than Python writes, a key that is not text
+        except (TypeError, ValueError, RecursionError):  # an integer with more digits than Python writes, a key that is not a string
             continue
-    return f"({type(value).__name__} that cannot be written)"
+    return f"({type(value).__name__} that cannot be displayed)"
 
 
 def _dump_plain(value: Any) -> str:
@@ -105,7 +105,7 @@ def _dump_plain(value: Any) -> str:
 
 
 def repeated_key(text: str | bytes) -> str | None:
-    """Return the first key that is repeated in one object of a JSON text; None when there is none or the text is not JSON."""
+    """Return the first duplicate key in an object of a JSON text; None if there is none, or if the text is not JSON."""
     repeated: list[str] = []
 
     def find(pairs: list[tuple[str, Any]]) -> None:
@@ -131,20 +131,20 @@ def _out_of_range(text: str | bytes, value: Any) -> bool:
 
 def _reason(text: str | bytes, error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
-        return "bytes that are not UTF-8"
+        return "invalid UTF-8"
     message = str(error)
     if "out of range" in message or "integer string conversion" in message:
-        return "a number outside double range"
+        return "number outside the double range"
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
         if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
-            return "the JSON text is cut off"
-        return f"not JSON at character {problem.pos + 1}"
+            return "truncated JSON"
+        return f"invalid JSON at character {problem.pos + 1}"
     except (ValueError, RecursionError) as problem:
-        return str(problem) if "is not JSON" in str(problem) else "not JSON"
-    return "a lone surrogate" if "hex escape" in message or "truncated" in message or "surrogate" in message else "not JSON"
+        return str(problem) if "is not valid JSON" in str(problem) else "invalid JSON"
+    return "lone surrogate" if "hex escape" in message or "truncated" in message or "surrogate" in message else "invalid JSON"
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -1,15 +1,16 @@
-"""Read a tool list from any shape: OpenAI, flat, Anthropic, MCP, or DeepFabric's list form.
+"""Read a tool list in any shape: OpenAI, flat, Anthropic, MCP, or DeepFabric's list form.
 
     {"type": "function", "function": {"name", "description", "parameters"}}
     {"name", "description", "parameters" | "input_schema" | "inputSchema"}
     parameters as a list: [{"name": "path", "type": "str", "required": true}]
 
-Missing or null tools are no tools. A tool without a name, or a list that is something else, raises `BadInput`.
+Missing and null mean no tools. A tool without a name and a value that is not a list of tools raise `BadInput`.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from callmark.calls.shapes import type_name
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.types import Conversation, Tool
@@ -26,19 +27,19 @@ _TYPES = {
 
 
 def read_tool(value: Any, *, where: str = "the tool") -> Tool:
-    """Return one tool. `where` names it in the error when it cannot be read."""
+    """Return one tool. `where` names it in error messages."""
     if not isinstance(value, dict):
-        raise BadInput(f"{where} is not an object, a tool with a name was expected")
+        raise BadInput(f"{where}: expected an object with a name, got {type_name(value)}")
     inner = value.get("function")
     body = inner if isinstance(inner, dict) else value
     name = body.get("name")
     if not isinstance(name, str) or not name:
-        raise BadInput(f"{where} has no name")
+        raise BadInput(f"{where}: name is missing")
     schema: Any = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if body.get(key) is not None), {})
     if isinstance(schema, list):
         schema = _schema_from_list(schema)
     if not isinstance(schema, dict):
-        raise BadInput(f"{where} ({name}): its parameters are neither a JSON Schema nor a list of parameters")
+        raise BadInput(f"{where} ({name}): parameters: expected a JSON Schema or a list of parameters, got {type_name(schema)}")
     description = body.get("description")
     return Tool(name, description if isinstance(description, str) else "", schema)
 
@@ -49,19 +50,21 @@ def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
         try:
             value = parse(value) if value.strip() else None
         except NotStrict as problem:
-            raise BadInput(f"{where} is a string that holds no JSON ({problem}), a list of tools was expected") from None
+            raise BadInput(f"{where}: expected a list of tools, got a string that is not JSON ({problem})") from None
     if isinstance(value, dict) and "tools" in value:
         value = value["tools"]
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise BadInput(f"{where} is not a list, a list of tools was expected")
+        raise BadInput(f"{where}: expected a list of tools, got {type_name(value)}")
     return tuple(read_tool(item, where=f"{where}[{index}]") for index, item in enumerate(value))
 
 
 class ToolListCache:
-    """Reads tool lists from JSON text and caches them: most files repeat one list in every row, and comparing it to the last one is far
-    cheaper than reading it again. Returns the text as well, one object for equal texts.
+    """Reads tool lists from JSON text and caches them.
+
+    Most files repeat one list in every row, and comparing it with the last one is far cheaper than reading it again. The text is returned
+    as well, as one object for equal texts.
     """
 
     def __init__(self) -> None:
@@ -69,7 +72,7 @@ class ToolListCache:
         self._cache: dict[bytes, tuple[bytes, tuple[Tool, ...]]] = {}
 
     def read(self, text: bytes) -> tuple[bytes, tuple[Tool, ...]]:
-        """Return `(text, tools)`; empty text and null are no tools."""
+        """Return `(text, tools)`. Empty text and null mean no tools."""
         if text == self._last[0]:
             return self._last
         if text not in self._cache:
@@ -85,14 +88,14 @@ class ToolListCache:
         try:
             value = parse(text)
         except NotStrict as problem:
-            raise BadInput(f"tools cannot be read: {problem}") from None
+            raise BadInput(f"tools: {problem}") from None
         tools = read_tools(value)
         openai = isinstance(value, list) and all(isinstance(item.get("function"), dict) for item in value)
         return text if openai else tools_json(tools), tools
 
 
 def tools_text(conversation: Conversation) -> bytes:
-    """Return the JSON of a conversation's tools: as it was read, or written anew where the tools were made in Python."""
+    """Return the JSON of a conversation's tools: the original text, or newly written if the tools were built in Python."""
     original = conversation.original
     if original.tools is conversation.tools and original.raw_tools:
         return original.raw_tools
@@ -100,7 +103,7 @@ def tools_text(conversation: Conversation) -> bytes:
 
 
 def tools_json(tools: Sequence[Tool]) -> bytes:
-    """Return the JSON of tools in OpenAI's form."""
+    """Write tools as JSON in OpenAI's form."""
     return dump([tool_fields(tool) for tool in tools]).encode()
 
 

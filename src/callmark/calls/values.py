@@ -1,7 +1,7 @@
-"""Compare two argument values by `exact` or by `similar` (docs/metrics.md, sections 2 and 3).
+"""Compare two argument values by `exact` or by `similar` (docs/reference/metrics.md, sections 2 and 3).
 
-By `exact`, strings are equal after Unicode NFC and trimming, numbers as numbers, a boolean is not a number; a string equals a value that is
-not a string when its JSON does. By `similar`, strings agree when their words are equal. Neither raises, whatever the values.
+By `exact`, strings are compared after Unicode NFC and trimming, numbers by value, and a boolean is not a number. A string equals a value of
+another type if its JSON does. By `similar`, strings agree if their words are equal. Neither raises, whatever the values.
 
 `agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value literally.
 """
@@ -16,7 +16,7 @@ from callmark.calls.words import normalize, words
 
 ComparisonRule = Literal["exact", "similar"]
 
-_WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # keys of a schema that may have a default
+_WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # schema keys that may lead to a default
 _WORD_VALUES = {"true": True, "false": False, "none": None}
 
 
@@ -36,10 +36,10 @@ def agrees(expected: Any, actual: Any, rule: ComparisonRule = "exact") -> bool:
 
 
 def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any], *, matchers: bool = False) -> Mapping[str, Any]:
-    """Return the arguments without those that equal being left out: the default of a parameter, and null for an optional one that does not
-    admit null.
+    """Return the arguments without those that are equivalent to omitting them: the default of a parameter, and null for an optional
+    parameter that does not allow null.
 
-    With `matchers` they are expected ones, in which `$literal` stands for its value.
+    With `matchers`, the arguments are expected ones, in which `$literal` is read as its value.
     """
     known = properties(parameters)
     if not known or not may_equal_default(arguments, known):
@@ -48,14 +48,14 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     return {
         key: value
         for key, value in arguments.items()
-        if key not in known or not _equals_being_left_out(value, known[key], key in required_keys, parameters, matchers)
+        if key not in known or not _equals_omission(value, known[key], key in required_keys, parameters, matchers)
     }
 
 
 def _compare(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> bool:
     try:
         return _equal(expected, actual, rule, matchers)
-    except RecursionError:  # deeper than any well-formed call
+    except RecursionError:  # nested more deeply than any well-formed call
         return False
 
 
@@ -88,7 +88,7 @@ def _equal(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> 
 
 
 def _equal_inside(expected: Any, actual: Any) -> bool:
-    """Compare by the rule inside a matcher."""
+    """Compare values inside a matcher: by `exact`, with nested matchers."""
     return _equal(expected, actual, "exact", True)
 
 
@@ -109,7 +109,7 @@ def _equal_texts(expected: str, actual: str, rule: ComparisonRule) -> bool:
 
 
 def _equals_text(value: Any, text: str, rule: ComparisonRule, matchers: bool = False) -> bool:
-    """Return whether a value that is not a string equals the JSON of a string, which must not be a string itself."""
+    """Return whether a value that is not a string equals the JSON in a string. That JSON must not be a string itself."""
     try:
         read = parse(text)
     except NotStrict:
@@ -119,7 +119,7 @@ def _equals_text(value: Any, text: str, rule: ComparisonRule, matchers: bool = F
 
 
 def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
-    """Return False if a quick look shows that none of the arguments equals being left out, as for nearly every call."""
+    """Return False if a quick check shows that no argument is equivalent to omitting it, as in almost every call."""
     for key, value in arguments.items():
         if value is None or value.__class__ is dict:
             return True
@@ -129,7 +129,7 @@ def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) ->
     return False
 
 
-def _equals_being_left_out(value: Any, schema: Any, is_required: bool, root: Mapping[str, Any], matchers: bool) -> bool:
+def _equals_omission(value: Any, schema: Any, is_required: bool, root: Mapping[str, Any], matchers: bool) -> bool:
     if not isinstance(schema, dict):
         return False
     if matchers and is_matcher(value):

@@ -1,4 +1,4 @@
-"""The words of a text (docs/metrics.md, section 3), without case, spacing and punctuation at the edges."""
+"""Split a text into words, ignoring case, spacing and punctuation at the edges (docs/reference/metrics.md, section 3)."""
 
 import unicodedata
 from typing import Literal
@@ -11,15 +11,15 @@ _BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
 
 
 def words(text: str) -> list[str]:
-    """Return the words: NFKC, case-folded, split at white space, without quotes, brackets and closing punctuation; empty ones dropped."""
+    """Return the words: NFKC, case-folded, split at white space, without quotes, brackets, closing punctuation and empty words."""
     folded = normalize(text, "NFKC").casefold()
     return [word for word in map(strip_punctuation, folded.split()) if word]
 
 
 def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
-    """Return the text in a Unicode normal form; unchanged where it has a run of combining marks longer than any script has.
+    """Return the text in a Unicode normal form.
 
-    Normalizing such a run takes quadratic time.
+    A text with a run of combining marks longer than any script uses is returned unchanged: normalizing it takes quadratic time.
     """
     if text.isascii() or (len(text) > _LONGEST_MARKS and _longest_run_of_marks(text) > _LONGEST_MARKS):
         return text

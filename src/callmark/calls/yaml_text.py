@@ -1,6 +1,6 @@
-"""Read YAML that people write: templates and rules. Plain values only, no tags; dates stay text.
+"""Read YAML files that people write, such as templates and rules. Plain values only, no tags; dates stay strings.
 
-A repeated key in one object is refused: one of the two values would be lost.
+A duplicate key is an error, because one of the two values would be lost.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from callmark.errors import BadInput
 
 
 def read_yaml(text: str, name: str, *, hint: str = "") -> Any:
-    """Return the value of a YAML text. Text that is not YAML raises `BadInput` with the name and, where it is known, the line."""
+    """Return the value of a YAML text. Invalid YAML raises `BadInput` with the name and, if it is known, the line."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -23,15 +23,15 @@ def read_yaml(text: str, name: str, *, hint: str = "") -> Any:
             node = super().compose_mapping_node(anchor)
             keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
             if repeated := next((key for key, count in keys.items() if count > 1), None):
-                raise BadInput(f"{name}, line {node.start_mark.line + 1}: the key {repeated!r} stands twice in one object")
+                raise BadInput(f"{name}, line {node.start_mark.line + 1}: duplicate key {repeated!r}")
             return node
 
     try:
         return yaml.load(text, Loader)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise BadInput(f"{name}{line}: this is not YAML: {error.problem or error.context}", hint) from None
+        raise BadInput(f"{name}{line}: not valid YAML: {error.problem or error.context}", hint) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise BadInput(f"{name} is not YAML: {' '.join(str(error).split())}") from None
+        raise BadInput(f"{name}: not valid YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
-        raise BadInput(f"{name} nests too deep to be read") from None
+        raise BadInput(f"{name}: nested too deeply to read") from None

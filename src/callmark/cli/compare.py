@@ -2,18 +2,25 @@
 
 import click
 
+from callmark.cli.help import Command, argument, option
 
-@click.command(name="compare", short_help="Compare runs, case by case: what changed, and whether it is more than noise.")
-@click.argument("runs", metavar="RUN RUN…", nargs=-1)
-@click.option("--common", is_flag=True, help="Compare what is common to runs of different datasets.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: every metric, every fixed and broken case.")
-def command(runs: tuple[str, ...], common: bool, as_json: bool) -> None:
-    """Each run against the first, on the cases that both have: differences with intervals and p-values, what was fixed and what was broken,
-    by tool and by fault, and how many cases a small difference would need to be seen.
 
-    \b
-    callmark compare runs/base runs/tuned
-    callmark compare runs/base runs/a runs/b --json
+@click.command(
+    "compare",
+    cls=Command,
+    examples=("callmark compare runs/base runs/tuned", "callmark compare runs/base runs/a runs/b --details"),
+)
+@argument("runs", metavar="RUN...", nargs=-1, text="Run folders, at least two. The first is the baseline.")
+@option("--common", group="Input", is_flag=True, help="Compare runs of different datasets on the cases whose IDs both have.")
+@option(
+    "--details", group="Output", is_flag=True, help="Add every metric, the faults that differ, and the fixed and broken cases and tools."
+)
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON, with every metric and every fixed and broken case.")
+def command(runs: tuple[str, ...], common: bool, details: bool, as_json: bool) -> None:
+    """Compare runs: which is better, by how much, what broke.
+
+    Compares each run with the first, case by case, on the cases that both have. Prints the difference with its 95% confidence interval and
+    p-value, the number of fixed and broken cases, and how many cases are needed to detect a small difference.
     """
     from callmark.reporting.compare_view import show_comparisons
     from callmark.reporting.terminal import make_console
@@ -25,4 +32,4 @@ def command(runs: tuple[str, ...], common: bool, as_json: bool) -> None:
 
         click.echo(msgspec.json.encode(comparisons))
     else:
-        show_comparisons(make_console(), comparisons)
+        show_comparisons(make_console(), comparisons, details=details)

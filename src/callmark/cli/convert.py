@@ -1,25 +1,55 @@
-"""`callmark convert`: write a dataset in another format."""
+"""`callmark convert`: convert a dataset to another format."""
 
 import sys
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET,
+    OUT_FILE,
+    DatasetOptions,
+    dataset_options,
+    print_stderr,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
+from callmark.cli.help import Command, argument, option
 from callmark.wording import pluralize
 
 
-@click.command(name="convert", short_help="Write a dataset in another format: OpenAI, ShareGPT, Anthropic, DeepFabric.")
-@click.argument("file", metavar="IN")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the rows go; .gz and .zst are packed, - is standard output.")
-@click.option("--to", "target", metavar="FORMAT", required=True, help="openai, sharegpt, anthropic, deepfabric or scenarios.")
-@click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
-@dataset_options(rejects="Keep the rows that cannot be read or written in FILE, each with its reason (with --skip-bad).")
+@click.command(
+    "convert",
+    cls=Command,
+    examples=(
+        "callmark convert train.jsonl -o train.anthropic.jsonl --to anthropic",
+        "callmark convert sharegpt.jsonl.zst -o train.jsonl --to openai --skip-bad",
+    ),
+)
+@argument("file", metavar="FILE", text=DATASET)
+@option(
+    "--to",
+    "target",
+    group="Output",
+    metavar="FORMAT",
+    completes="TARGET",
+    required=True,
+    help="Format: openai, sharegpt, anthropic, deepfabric or scenarios.",
+)
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="FILE",
+    required=True,
+    help=OUT_FILE,
+)
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
+@dataset_options(rejects="Save rows that cannot be read or converted to FILE, with the reason for each (needs --skip-bad).")
 def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
-    """Write a dataset in another format. No call, id or result is lost; rows that are in that format already stay as they stand.
+    """Convert a dataset to another format.
 
-    \b
-    callmark convert train.jsonl -o train.anthropic.jsonl --to anthropic
-    callmark convert sharegpt.jsonl.zst -o train.jsonl --to openai --skip-bad --rejects rest.jsonl
+    Every call, call ID and tool result is kept. Row fields that the format has no place for are dropped and reported. Rows that are already
+    in the format are copied unchanged.
     """
     from callmark.api.datasets import check_target_format, convert
 
@@ -49,5 +79,8 @@ def command(file: str, out: str, target: str, as_json: bool, options: DatasetOpt
     for note in result.notes:
         console.print(f"  {escape_controls(note)}", style="dim", soft_wrap=True)
     if result.unwritten:
-        kept = f", kept in {escape_controls(options.rejects)}" if options.rejects else " (--rejects FILE keeps them)"
-        print_stderr(f"callmark: {pluralize(result.unwritten, 'row')} could not be written as {result.title}{kept}.")
+        was = "was" if result.unwritten == 1 else "were"
+        saved = f"saved to {escape_controls(options.rejects)}" if options.rejects else "--rejects FILE keeps them"
+        print_stderr(
+            f"callmark: {pluralize(result.unwritten, 'row')} could not be converted to {result.title} and {was} skipped ({saved})."
+        )

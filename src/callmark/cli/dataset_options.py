@@ -1,7 +1,7 @@
-"""The options of every command that reads datasets, and the reader that follows them."""
+"""The options of every command that reads datasets, and the reader that applies them."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import click
 from msgspec import Struct
 
+from callmark import registry
+from callmark.cli.help import option
 from callmark.errors import BadInput
 from callmark.wording import pluralize
 
@@ -32,13 +34,17 @@ class DatasetOptions(Struct, frozen=True):
         return DatasetReader(self)
 
 
-_FORMATS = "openai, anthropic, sharegpt, deepfabric, scenarios or tau-bench; found out if not given."
+DATASET = "Dataset: JSONL, a JSON array or one JSON object, optionally compressed with gzip or zstd. Or - for standard input."
+OUT_FILE = "Output file (.gz and .zst are compressed), or - for standard output."
+JSON_HELP = "Print JSON."
+_REJECTS = "Save skipped rows to FILE, with the reason for each (needs --skip-bad)."
 
 
-def dataset_options(
-    *, rejects: str = "Keep rows that cannot be read in FILE, each with its reason.", tools: bool = True
-) -> Callable[[Command], Command]:
-    """Add --from, --tools, --skip-bad and --rejects to a command, which gets them as `options`. `tools` False leaves --tools to it."""
+def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[[Command], Command]:
+    """Add --from, --tools, --skip-bad and --rejects to a command, which gets them as `options`.
+
+    With `tools` False, --tools is left to the command.
+    """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -48,20 +54,28 @@ def dataset_options(
             return command(*arguments, options=DatasetOptions(format_name, side_tools, skip_bad, rejects), **others)
 
         decorated: Any = with_options
-        for option in (
-            click.option("--rejects", metavar="FILE", help=rejects),
-            click.option("--skip-bad", is_flag=True, help="Go on without rows that cannot be read, and count them."),
-            *([click.option("--tools", "side_tools", metavar="FILE", help="Tools for rows that have none: a JSON list.")] if tools else []),
-            click.option("--from", "format_name", metavar="FORMAT", help=_FORMATS),
+        side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools for rows without tools.")
+        for add_option in (
+            option("--rejects", group="Bad rows", metavar="FILE", help=rejects),
+            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip rows that cannot be read, and count them."),
+            *([side_tools] if tools else []),
+            option(
+                "--from",
+                "format_name",
+                group="Input",
+                metavar="FORMAT",
+                show_default="detected",
+                help=f"Input format: {join_or(registry.BUILT_IN['formats'])}.",
+            ),
         ):
-            decorated = option(decorated)
+            decorated = add_option(decorated)
         return cast("Command", decorated)
 
     return decorate
 
 
 class DatasetReader:
-    """Open datasets as the options say; count the rows that are skipped, and write them to the rejects file.
+    """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 
     On leaving the context, the number of skipped rows is printed on standard error.
     """
@@ -81,9 +95,9 @@ class DatasetReader:
         if self.bad_rows:
             from callmark.reporting.safety import escape_controls
 
-            kept = f", kept in {escape_controls(self.rejects.path)}" if self.rejects.path else " (--rejects FILE keeps them)"
+            saved = f"saved to {escape_controls(self.rejects.path)}" if self.rejects.path else "--rejects FILE keeps them"
             was = "was" if self.bad_rows == 1 else "were"
-            print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped{kept}.")
+            print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped ({saved}).")
 
     def open(self, path: str) -> "TrackedDataset":
         """Return the dataset in a file, which shows a progress bar while it is read."""
@@ -99,7 +113,7 @@ class DatasetReader:
 
     @property
     def on_bad(self) -> "Callable[[BadRow], None] | None":
-        """The callback for a row that cannot be read; None where such a row stops the command."""
+        """The callback for a row that cannot be read; None if such a row stops the command."""
         return self._skip if self._options.skip_bad else None
 
     def _skip(self, bad: "BadRow") -> None:
@@ -108,7 +122,7 @@ class DatasetReader:
 
 
 def refuse_same_file(**files: str | None) -> None:
-    """Raise `BadInput` where two of these are one file: the one written last would replace the other."""
+    """Raise `BadInput` if two of these are the same file: one would overwrite the other."""
     roles: dict[str, str] = {}
     for role, path in files.items():
         if path is not None and not (path == "-" and role == "file"):
@@ -117,21 +131,27 @@ def refuse_same_file(**files: str | None) -> None:
                 raise BadInput(f"{path} cannot be both {_ROLES[other]} and {_ROLES[role]}")
 
 
-_ROLES = {"file": "what is read", "out": "where the result goes", "rejects": "where the rejects go"}
+_ROLES = {"file": "the input", "out": "the output", "rejects": "the rejects file"}
 
 
 def refuse_rejects_alone(options: DatasetOptions) -> None:
     """Raise `BadInput` for --rejects without --skip-bad: the first bad row stops the command, so the file would stay empty."""
     if options.rejects is not None and not options.skip_bad:
-        raise BadInput("--rejects keeps rows that are skipped, so it needs --skip-bad")
+        raise BadInput("--rejects needs --skip-bad: it saves the rows that are skipped")
 
 
 def refuse_repeated_stdin(paths: Sequence[str]) -> None:
-    """Raise `BadInput` where standard input is given more than once."""
+    """Raise `BadInput` if standard input is given more than once."""
     if paths.count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
+        raise BadInput("standard input can be read only once")
+
+
+def join_or(names: Iterable[str]) -> str:
+    """Return names as `a, b or c`."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}"
 
 
 def print_stderr(text: str) -> None:
-    """Print a line for people on standard error, so that standard output holds the result only."""
+    """Print a message on standard error, so that standard output contains only the result."""
     click.echo(text, err=True)

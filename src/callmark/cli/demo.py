@@ -1,122 +1,187 @@
 """`callmark demo`: the main workflow from start to end, offline, on data from the package."""
 
+import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, redirect_stdout
+from io import StringIO
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from textwrap import dedent
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from callmark.errors import BadInput
+from callmark.cli.help import Command, argument, option
+from callmark.errors import CallmarkError, StorageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MAX_RESULT = 4  # lines of a command's output that are shown without --verbose
+
+
+class Step(NamedTuple):
+    """A step of a demo: what happens, the command line, and patterns of the lines of its output that are shown."""
+
+    title: str
+    command: str
+    result: tuple[str, ...]
 
 
 class Demo(NamedTuple):
-    """A demo: the package files it starts with, its steps (a question and the command that answers it), and how many runs it makes."""
+    """A demo: the package files it starts with, its steps, the number of runs it makes, its report, and commands to try next."""
 
     files: tuple[str, ...]
-    steps: tuple[tuple[str, str], ...]
+    steps: tuple[Step, ...]
     runs: int
+    report: str
+    next_commands: tuple[str, ...]
 
 
-STORE_TOOLS = "mcp:{python} -m callmark.worlds.retail"
-RUN_STEP = (
-    "Ask three models. These are imitations that make mistakes of known kinds at known rates; a real one is asked likewise.",
+HEADER = r" · .*\bconversations?\b"
+CALL = r"^ {6}\w+\("
+VERDICT = r"^\S+ (is (better|worse|within noise)|and \S+ have identical) |^Too few conversations "
+EXPAND = "Expand: make every tool call a test case, with the messages before it and the expected call."
+SHOW_CASE = "Show one case: the calls so far, and the call that is expected next."
+HOTEL_LINT = Step(
+    "Lint a dataset with ten planted flaws, one of each kind.",
+    "lint {folder}/hotel.jsonl",
+    (r"^\d+ findings: ", r"^schema_violation ", r"^hallucinated_value ", r"^conflicting_expected "),
+)
+RUN = Step(
+    "Run three models. These are scripted and make known mistakes; an LLM is run the same way.",
     "run {folder}/eval.jsonl -o {folder}/runs --model scripted:hasty --model scripted:forgetful --model scripted:perfect",
+    (r"^ +scripted-hasty +scripted-forgetful", r"^  call\.score ", VERDICT),
 )
-REPORT_STEP = (
-    "Look at it: every case, every fault, what changed, on a page that opens from disk.",
+REPORT = Step(
+    "Write a report: every case, every fault and what changed, on one page that opens from disk.",
     "report {runs} -o {folder}/report.html",
+    (r"report\.html",),
 )
+NEXT = ("view {folder}/runs", "compare {run[0]} {run[2]} --details", "grade {run[0]} --details")
 DEMOS = {
     "store": Demo(
         ("hotel/hotel.jsonl",),
         (
-            (
-                "A store's tool server: 15 tools over a database. Customers and an expert talk, by plans over its data, without any LLM; "
-                "only what is sound is kept.",
-                f"synth --tools '{STORE_TOOLS}' -n 120 --seed 7 -o {{data}}",
+            Step(
+                "Synthesize conversations over a store's tool server, without an LLM. Flawed ones are rejected.",
+                "synth --tools 'mcp:{python} -m callmark.worlds.retail' -n 120 --seed 7 -o {data}",
+                (r"^\d+ conversations → ", r"^ +\d+ train\.jsonl$", r"^ +\d+ valid\.jsonl$"),
             ),
-            ("What is in it?", "stats {data}/train.jsonl {data}/valid.jsonl"),
-            ("What does one of its conversations look like?", "show {data}/valid.jsonl --most-calls"),
-            (
-                "What is wrong with it? Does a conversation of one file stand in the other?",
+            Step(
+                "Describe the dataset: conversations, turns, calls and tools.",
+                "stats {data}/train.jsonl {data}/valid.jsonl",
+                (HEADER, r"num_turns", r"^total "),
+            ),
+            Step("Show the conversation with the most calls.", "show {data}/valid.jsonl --most-calls", (HEADER, CALL)),
+            Step(
+                "Lint both files, and check that no validation conversation leaks into the training data.",
                 "lint --train {data}/train.jsonl --valid {data}/valid.jsonl",
+                (HEADER, r"^No findings", r"^\d+ findings?: "),
             ),
-            ("And in a dataset in which flaws were planted, one of each kind?", "lint {folder}/hotel.jsonl"),
-            (
-                "Keep what finds the customer, then looks at their details at once, and makes nothing up.",
+            HOTEL_LINT,
+            Step(
+                "Filter: keep conversations that find the customer, then get their details, without hallucinated values.",
                 "filter {data}/train.jsonl -o {folder}/good.jsonl --rejects {folder}/rejects.jsonl "
                 "--require 'find_* > get_user_details(user_id=$result)' --consistent user_id --grounded --clean",
+                (r"^grounded ", r"^All rules ", r"good\.jsonl"),
             ),
-            ("Make every call its own test.", "expand {data}/valid.jsonl -o {folder}/eval.jsonl"),
-            ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 3"),
-            RUN_STEP,
-            ("Is one better than another, or is it noise?", "compare {run[0]} {run[1]}"),
-            (
-                "May it be released? For CI: exit status 0 or 1.",
+            Step(EXPAND, "expand {data}/valid.jsonl -o {folder}/eval.jsonl", (HEADER, r"eval\.jsonl")),
+            Step(SHOW_CASE, "show {folder}/eval.jsonl --row 3", (CALL, r"^ +EXPECTED")),
+            RUN,
+            Step(
+                "Compare two runs: is one better, or is the difference within noise?",
+                "compare {run[0]} {run[1]}",
+                (VERDICT, r" fixed · ", r"^  most broken: "),
+            ),
+            Step(
+                "Gate a release: exit status 0 or 1, for CI.",
                 "gate {run[2]} --min call.score=0.9 --max-errors 0 --baseline {run[0]} --max-drop call.score=0.02",
+                (r"^Gate ", r"^  [✓✗] "),
             ),
-            REPORT_STEP,
+            REPORT,
         ),
         3,
+        "{folder}/report.html",
+        NEXT,
     ),
     "hotel": Demo(
         ("hotel/hotel.jsonl",),
         (
-            ("What is in a dataset?", "stats {folder}/hotel.jsonl"),
-            ("What does one of its conversations look like?", "show {folder}/hotel.jsonl --most-calls"),
-            ("What is wrong with it? Ten flaws were planted, one of each kind.", "lint {folder}/hotel.jsonl"),
-            (
-                "Keep what is good.",
+            Step(
+                "Describe a dataset: conversations, turns, calls and tools.",
+                "stats {folder}/hotel.jsonl",
+                (HEADER, r"num_turns", r"^mean ", r"^total "),
+            ),
+            Step("Show the conversation with the most calls.", "show {folder}/hotel.jsonl --most-calls", (HEADER, CALL)),
+            HOTEL_LINT,
+            Step(
+                "Filter: keep conversations that find the guest, then get their record, without errors or hallucinated values.",
                 "filter {folder}/hotel.jsonl -o {folder}/good.jsonl --rejects {folder}/rejects.jsonl "
                 "--require 'find_guest_* > get_guest(guest_id=$result)' --consistent guest_id --grounded --clean",
+                (r"^grounded ", r"^All rules ", r"good\.jsonl"),
             ),
-            ("Make every call its own test.", "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain"),
-            ("One such test: given the talk so far, which call comes next?", "show {folder}/eval.jsonl --row 2"),
-            RUN_STEP,
-            REPORT_STEP,
+            Step(EXPAND, "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain", (r"eval\.jsonl", r"expect no call")),
+            Step(SHOW_CASE, "show {folder}/eval.jsonl --row 2", (CALL, r"^ +EXPECTED")),
+            RUN,
+            REPORT,
         ),
         3,
+        "{folder}/report.html",
+        NEXT,
     ),
     "chatbot": Demo(
         ("helpdesk/workflow.md", "helpdesk/policy.yaml", "helpdesk/callmark.toml"),
         (
-            (
-                "Ground truth for a help desk's chatbot: scenarios, made from templates and tables.",
+            Step(
+                "Make scenarios for a help desk's chatbot from templates and tables, with their expected calls.",
                 "synth --scenarios-only -o {folder}/scenarios.jsonl",
+                (r"^\d+ scenarios → ", r"^ +\d+ create_ticket$", r"^ +\d+ changes_mind$", r"^ +\d+ not_allowed$"),
             ),
-            (
-                "Simulated users talk to two chatbots, which call a real tool server. Both are rule-based, and one is sloppy on purpose.",
+            Step(
+                "Simulate users who chat with two agents over a real tool server. Both are rule-based; one is sloppy on purpose.",
                 "simulate {folder}/scenarios.jsonl --agent careful --agent sloppy --tools 'mcp:{python} -m callmark.worlds.helpdesk' "
                 "--system {folder}/workflow.md --config {folder}/callmark.toml --trials 3 -o {folder}/runs",
+                (r"^ +careful +sloppy", r"^  process\.reliability ", VERDICT, r" fixed · "),
             ),
-            ("Look at it: every conversation, what was called and what went wrong.", "report {runs} -o {folder}/chatbot.html"),
+            Step(
+                "Write a report: every conversation, every call and every fault, on one page that opens from disk.",
+                "report {runs} -o {folder}/chatbot.html",
+                (r"chatbot\.html",),
+            ),
         ),
         2,
+        "{folder}/chatbot.html",
+        ("view {folder}/runs", "compare {run[0]} {run[1]} --details", "grade {run[1]} --details"),
     ),
 }
 
 
-@click.command(name="demo", short_help="See it work, offline, with no file at hand.")
-@click.argument("demo_name", metavar="[store|hotel|chatbot]", type=click.Choice(tuple(DEMOS)), default="store")
-@click.option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Where its files go.")
-def command(demo_name: str, out: str) -> None:
-    """store: a dataset is synthesised over a store's tool server, described, checked, filtered and cut into tests; three imitated models
-    are asked, graded, compared and gated. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulated users and
-    two chatbots of a help desk. Each step with the command that you would type.
+@click.command("demo", cls=Command, examples=("callmark demo", "callmark demo hotel", "callmark demo chatbot --verbose"))
+@argument(
+    "demo_name",
+    metavar="[store|hotel|chatbot]",
+    type=click.Choice(tuple(DEMOS)),
+    default="store",
+    text="The demo; store by default.",
+)
+@option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Folder for the files of the demo.")
+@option("--verbose", is_flag=True, help="Print everything that the commands print, not only a few lines of each.")
+def command(demo_name: str, out: str, verbose: bool) -> None:
+    """Run the main workflow on built-in data, offline.
 
-    \b
-    callmark demo
-    callmark demo hotel
-    callmark demo chatbot
+    Each step prints what happens, the command to copy, and a few lines of its result. The demo ends with a report and commands to try next.
+
+    store: synthesizes a dataset over a store's tool server, describes, lints and filters it, and cuts it into cases; runs, grades, compares
+    and gates three scripted models. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulates users who chat with
+    two agents of a help desk.
     """
     from importlib.resources import files
 
     from rich.text import Text
 
-    from callmark.cli.main import callmark
     from callmark.reporting.terminal import make_console
 
     demo = DEMOS[demo_name]
@@ -126,19 +191,48 @@ def command(demo_name: str, out: str) -> None:
         for name in demo.files:
             (folder / Path(name).name).write_bytes((files("callmark.worlds") / name).read_bytes())
     except OSError as error:
-        raise BadInput(f"{out} cannot be written: {error.strerror}") from None
+        raise StorageError(f"{out} cannot be written: {error.strerror}") from None
     data = next(str(path) for path in _data_folders(folder) if not path.exists())
     console = make_console()
-    for question, command_line in demo.steps:
-        runs = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
-        run_folders = [shlex.quote(str(run.parent)) for run in runs]
+
+    def fill(command_line: str, python: str = "python") -> str:
+        """Return a command line with the paths of this demo."""
+        manifests = sorted((folder / "runs").glob("*/run.json"), key=lambda run: run.stat().st_mtime)[-demo.runs :]
+        runs = [shlex.quote(str(manifest.parent)) for manifest in manifests]
+        return command_line.format(folder=shlex.quote(out), data=shlex.quote(data), runs=" ".join(runs), run=runs, python=python)
+
+    for number, step in enumerate(demo.steps, 1):
+        console.print(Text(f"{number}. {step.title}", style="bold magenta"), soft_wrap=True)
+        console.print(Text(f"$ callmark {fill(step.command)}", style="bold"), soft_wrap=True)
+        arguments = shlex.split(fill(step.command, python=sys.executable.replace(" ", r"\ ")))
+        for line in _run_step(console, arguments, step.result, verbose=verbose):
+            console.print(Text(f"  {line}"), soft_wrap=True)
         console.print()
-        console.print(Text(question, style="bold magenta"))
-        placeholders = {"folder": shlex.quote(out), "data": shlex.quote(data), "runs": " ".join(run_folders), "run": run_folders}
-        console.print(Text(f"$ callmark {command_line.format(**placeholders, python='python')}", style="bold"), soft_wrap=True)
-        console.print()
-        arguments = shlex.split(command_line.format(**placeholders, python=sys.executable.replace(" ", r"\ ")))
-        callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
+    console.print(Text.assemble(("Report: ", "bold magenta"), demo.report.format(folder=out), " (open it in a browser)"), soft_wrap=True)
+    console.print(Text("Next, try:", style="bold magenta"))
+    for next_command in demo.next_commands:
+        console.print(Text(f"  callmark {fill(next_command)}", style="bold"), soft_wrap=True)
+
+
+def _run_step(console: "Console", arguments: list[str], patterns: Sequence[str], *, verbose: bool) -> list[str]:
+    """Run a command and return the first lines of its output that match a pattern; with `verbose`, print all of it and return nothing.
+
+    A command that fails has its output printed, and raises its own error, or `CallmarkError` with its exit status.
+    """
+    from callmark.cli.main import callmark
+
+    printed = StringIO()
+    try:
+        with nullcontext() if verbose else redirect_stdout(printed):
+            status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
+        if status:
+            raise CallmarkError(f"callmark {arguments[0]} ended with exit status {status}")
+    except Exception:
+        console.out(printed.getvalue(), end="", highlight=False)
+        raise
+    lines = [line.rstrip() for line in printed.getvalue().splitlines()]
+    shown = [line for line in lines if any(re.search(pattern, line) for pattern in patterns)][:MAX_RESULT]
+    return dedent("\n".join(shown)).splitlines()
 
 
 def _data_folders(folder: Path) -> Iterator[Path]:

@@ -2,5 +2,5 @@
 
 CHECK_FAILED = 1  # a gate or a --strict check
 BAD_INPUT = 2
-WITH_ERRORS = 3  # finished, but with errors
+WITH_ERRORS = 3  # finished with errors
 INTERRUPTED = 130

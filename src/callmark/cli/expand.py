@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.help import Command, argument, option
 from callmark.types import Case
 from callmark.wording import pluralize
 
@@ -14,19 +15,24 @@ if TYPE_CHECKING:
     from callmark.data.expand import Parallel
 
 
-@click.command(name="expand", short_help="Cut conversations into decision points: given the talk so far, which call comes next?")
-@click.argument("file", metavar="FILE")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the decision points go; - is standard output.")
-@click.option(
+@click.command(
+    "expand",
+    cls=Command,
+    examples=("callmark expand valid.jsonl -o eval.jsonl", "callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together"),
+)
+@argument("file", metavar="FILE", text=DATASET)
+@option(
     "--parallel",
+    group="Cases",
     type=click.Choice(["apart", "together"]),
     default="apart",
     show_default=True,
-    help="Several calls in one message: a record each, with the earlier ones in its history, or one that expects them all.",
+    help="Several calls in one message: one case per call, with the earlier calls in its history, or one case that expects all of them.",
 )
-@click.option("--abstain", is_flag=True, help="Add a record for each assistant turn that rightly calls nothing.")
-@click.option("--wrap", type=click.Choice(["item"]), help="Nest each record under 'item'.")
-@click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
+@option("--abstain", group="Cases", is_flag=True, help="Add a case for each assistant turn without a call; it expects no call.")
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
+@option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
 @dataset_options()
 def command(
     file: str,
@@ -37,11 +43,9 @@ def command(
     as_json: bool,
     options: DatasetOptions,
 ) -> None:
-    """Make every tool call its own test: the messages before it, and the call that should come next. The same input, the same bytes.
+    """Cut conversations into decision points.
 
-    \b
-    callmark expand valid.jsonl -o eval.jsonl
-    callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together --wrap item
+    Every tool call becomes a case: the messages before it, and the call that is expected next. The same input gives the same output.
     """
     from callmark.api.datasets import expand, write
 
@@ -70,11 +74,11 @@ def command(
         if counts[key]:
             console.print(f"  {counts[key]:,} {note}", style="dim")
     if not counts["decision_points"]:
-        console.print("  no conversation in it calls a tool; --abstain makes records of turns that call nothing", style="dim")
+        console.print("  No conversation calls a tool. --abstain adds cases that expect no call.", style="dim")
 
 
 def _count(cases: Iterable[Case], counts: dict[str, int]) -> Iterator[Case]:
-    """Yield the cases and count what the summary says of them."""
+    """Yield the cases, and count what the summary reports."""
     for case in cases:
         counts["abstentions"] += not case.expected
         counts["end_in_assistant"] += bool(case.messages) and case.messages[-1].role == "assistant"
@@ -84,6 +88,6 @@ def _count(cases: Iterable[Case], counts: dict[str, int]) -> Iterator[Case]:
 
 _NOTES = {
     "abstentions": "expect no call",
-    "end_in_assistant": "end in an assistant message: what was said in the same turn stays in the history",
-    "malformed": "expect a malformed call: callmark lint says which",
+    "end_in_assistant": "end in an assistant message: text before a call in the same turn stays in the history",
+    "malformed": "expect a malformed call: callmark lint lists them",
 }

@@ -5,32 +5,31 @@ from typing import TYPE_CHECKING
 import click
 
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.help import Command, Group, argument, option
 from callmark.cli.model_options import ModelOptions, model_options
+from callmark.cli.numbers import POSITIVE_INTEGER
 
 if TYPE_CHECKING:
     from callmark.runs.export_results import TableFormat
 
 
-@click.group(name="export", short_help="Write what others take: the grader, a batch of requests, a run's results or notebooks.")
+@click.group(
+    "export",
+    cls=Group,
+    titles={"Commands": ("results", "notebook", "batch", "grader")},
+    examples=("callmark export results runs/base --to csv", "callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl"),
+)
 def command() -> None:
-    """Write what others take.
-
-    \b
-    callmark export grader -o grader.py
-    callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
-    callmark export results runs/base --to csv
-    callmark export notebook runs/base -o notebooks
-    """
+    """Export results, notebooks, batch requests or a grader."""
 
 
-@command.command(short_help="A grader in one Python file, for services that run one; it needs nothing but Python.")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the program goes; - is standard output.")
+@command.command(cls=Command, examples=("callmark export grader -o grader.py",))
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
 def grader(out: str) -> None:
-    """Write the evaluator `call` as one self-contained file: `grade(sample, item)`, nothing imported but the standard library. It gives
-    the same score as callmark on every item; an item that uses $regex is refused by name.
+    """Write a standalone grader as one Python file.
 
-    \b
-    callmark export grader -o grader.py
+    The file defines grade(sample, item) -> float, for services that run a Python grader. It uses only the standard library, and gives the
+    same score as the call evaluator. An item that uses $regex raises an error.
     """
     from callmark.api.exporting import export_grader
     from callmark.reporting.safety import escape_controls
@@ -40,24 +39,28 @@ def grader(out: str) -> None:
         click.echo(f"{lines:,} lines → {escape_controls(out)}   (grade(sample, item) -> float)")
 
 
-@command.command(short_help="The requests of a run as the file that OpenAI's and Azure's batch APIs take.")
-@click.argument("cases", metavar="EVAL")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the requests go; - is standard output.")
-@click.option(
-    "-m", "--model", metavar="SPEC", required=True, help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml."
+@command.command(cls=Command, examples=("callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl",))
+@argument("cases", metavar="CASES", text="Decision points (from callmark expand) or conversations. Or - for standard input.")
+@option(
+    "-m",
+    "--model",
+    group="Model",
+    metavar="MODEL",
+    required=True,
+    help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml.",
 )
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The first N decision points only.")
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
 @model_options()
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
+@option("--limit", group="Input", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
 @dataset_options()
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def batch(
     cases: str, out: str, model: str, limit: int | None, config: str | None, model_options: ModelOptions, options: DatasetOptions
 ) -> None:
-    """Write a request for each decision point, under the id of its case. What comes back is graded with
-    `callmark grade EVAL --predictions OUTPUT --predictions ERRORS`.
+    """Write a batch file of requests for OpenAI or Azure.
 
-    \b
-    callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl
+    Each decision point becomes one request, with the ID of its case. To grade the results, run callmark grade CASES --predictions OUTPUT
+    --predictions ERRORS.
     """
     from callmark.api.exporting import export_batch
     from callmark.reporting.safety import escape_controls
@@ -70,17 +73,17 @@ def batch(
         click.echo(f"{count:,} requests → {escape_controls(out)}")
 
 
-@command.command(short_help="The results of a run as a table: CSV, Parquet or JSONL.")
-@click.argument("run", metavar="RUN")
-@click.option("--to", "form", type=click.Choice(["csv", "parquet", "jsonl"]), required=True, help="What the table is written as.")
-@click.option("-o", "--out", metavar="OUT", help="Where it goes; - is standard output; beside the run if not given.")
+@command.command(
+    cls=Command, examples=("callmark export results runs/base --to csv", "callmark export results runs/base --to parquet -o base.parquet")
+)
+@argument("run", metavar="RUN", text="Run folder.")
+@option("--to", "form", group="Output", type=click.Choice(["csv", "parquet", "jsonl"]), required=True, help="File format.")
+@option("-o", "--out", group="Output", metavar="FILE", show_default="next to the run folder", help="Output file, or - for standard output.")
 def results(run: str, form: "TableFormat", out: str | None) -> None:
-    """Write a row for each grade: the case, its trial, every metric, what was expected and made, its faults as words, what it took. In CSV,
-    a text that a spreadsheet would take for a formula begins with an apostrophe.
+    """Write the results of a run as a table: CSV, Parquet or JSONL.
 
-    \b
-    callmark export results runs/base --to csv
-    callmark export results runs/base --to parquet -o base.parquet
+    One row per prediction: case, trial, every metric, expected and actual tools, faults, and usage. In CSV, text that a
+    spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     from callmark.api.exporting import export, export_path
     from callmark.api.runs import open_run
@@ -94,16 +97,14 @@ def results(run: str, form: "TableFormat", out: str | None) -> None:
         click.echo(f"{pluralize(count, 'row')} → {escape_controls(target)}")
 
 
-@command.command(short_help="A run as two notebooks, executed: the evaluation, and what went wrong.")
-@click.argument("run", metavar="RUN")
-@click.option("-o", "--out", metavar="DIR", required=True, help="The folder they go into; it is made if there is none.")
+@command.command(cls=Command, examples=("callmark export notebook runs/base -o notebooks",))
+@argument("run", metavar="RUN", text="Run folder.")
+@option("-o", "--out", group="Output", metavar="DIR", required=True, help="Output folder; created if it does not exist.")
 def notebook(run: str, out: str) -> None:
-    """Write evaluation.ipynb (how good is it?) and error_analysis.ipynb (what went wrong?), with tables and charts, which show without
-    a network. They find the run as seen from DIR, so that both can be moved together, and read it again when they are run again.
+    """Write two executed notebooks: evaluation and error analysis.
 
-    \b
-    pip install 'callmark[notebook]'
-    callmark export notebook runs/base -o notebooks
+    Writes evaluation.ipynb and error_analysis.ipynb, with tables and charts that work offline. They refer to the run by its path
+    relative to DIR, and read it again when they are run. Needs callmark[notebook].
     """
     from callmark.api.exporting import export_notebooks
     from callmark.api.runs import open_run

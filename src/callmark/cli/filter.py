@@ -5,34 +5,52 @@ from typing import Any
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_same_file
+from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, print_stderr, refuse_same_file
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import NATURAL_NUMBER
 from callmark.wording import pluralize
 
 
-@click.command(name="filter", short_help="Keep good rows: by sequence, consistency, grounding, size.")
-@click.argument("file", metavar="FILE")
-@click.option("-o", "--out", metavar="OUT", required=True, help="Where the kept rows go, as they stand; - is standard output.")
-@click.option("--require", multiple=True, metavar="PATTERN", help="Calls in this order, e.g. 'find_* > get_user(user_id=$result)'.")
-@click.option("--forbid", multiple=True, metavar="PATTERN", help="No calls in this order.")
-@click.option("--consistent", multiple=True, metavar="ARG", help="Every call that gives ARG gives the same value.")
-@click.option("--grounded", is_flag=True, help="No argument value is hallucinated.")
-@click.option("--clean", is_flag=True, help="Lint finds no error in the row.")
-@click.option("--min-calls", type=click.IntRange(min=0), metavar="N", help="At least N calls.")
-@click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="At most N calls.")
-@click.option("--min-turns", type=click.IntRange(min=0), metavar="N", help="At least N messages.")
-@click.option("--max-turns", type=click.IntRange(min=0), metavar="N", help="At most N messages.")
-@click.option("--tool", "tools", multiple=True, metavar="GLOB", help="Calls a tool of that name.")
-@click.option("--no-tool", "no_tools", multiple=True, metavar="GLOB", help="Calls no tool of that name.")
-@click.option("--json", "as_json", is_flag=True, help="What each rule kept, for machines.")
-@dataset_options(rejects="Keep the rows that are not kept, and those that cannot be read, in FILE, each with its reasons.")
+@click.command(
+    "filter",
+    cls=Command,
+    examples=(
+        "callmark filter train.jsonl -o good.jsonl --grounded --clean",
+        "callmark filter in.jsonl -o ok.jsonl --require 'find_* > get_user(id=$result)'",
+    ),
+)
+@argument("file", metavar="FILE", text=DATASET)
+@option("--require", group="Rules", multiple=True, metavar="PATTERN", help="Keep rows whose calls match PATTERN. Repeatable.")
+@option("--forbid", group="Rules", multiple=True, metavar="PATTERN", help="Keep rows whose calls do not match PATTERN. Repeatable.")
+@option(
+    "--consistent", group="Rules", multiple=True, metavar="ARG", help="Keep rows where ARG has the same value in all calls. Repeatable."
+)
+@option("--grounded", group="Rules", is_flag=True, help="Keep rows without hallucinated argument values.")
+@option("--clean", group="Rules", is_flag=True, help="Keep rows without lint errors.")
+@option("--min-calls", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at least N calls.")
+@option("--max-calls", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at most N calls.")
+@option("--min-turns", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at least N messages.")
+@option("--max-turns", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at most N messages.")
+@option("--tool", "tools", group="Rules", multiple=True, metavar="GLOB", help="Keep rows that call a matching tool. Repeatable.")
+@option(
+    "--no-tool", "no_tools", group="Rules", multiple=True, metavar="GLOB", help="Keep rows that do not call a matching tool. Repeatable."
+)
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the number of rows that each rule keeps as JSON.")
+@dataset_options(rejects="Save rows that are not kept to FILE, with the reasons; with --skip-bad, unreadable rows too.")
 def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> None:
-    """Keep the rows that every rule keeps. Prints what each rule keeps alone, and all of them together.
+    """Keep the rows that match every rule.
+
+    Rows are written unchanged. Prints how many rows each rule keeps on its own, and how many all rules keep together.
 
     \b
-    A > B                the very next call after the first A is B; A >> B: some later call is B
-    name(arg=value)      with that argument; $result is the result of the step before, or its field of that name
-    callmark filter train.jsonl -o good.jsonl --grounded --consistent user_id \\
-        --require 'find_* > get_user_details(user_id=$result)'
+    Patterns:
+      find_*                 a call; * is any text, ? is any character
+      get_user(id=7)         a call with this argument
+      get_user(id=$result)   the argument is the result of the previous step,
+                             or the field of that name in it
+      A > B                  the next call after the first A is B
+      A >> B                 a later call is B
     """
     from callmark.api.datasets import filter as filter_rows
 
@@ -63,4 +81,4 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
         rest = f" · {counts.rows - counts.kept:,} → {escape_controls(options.rejects)}" if options.rejects else ""
         console.print(f"{pluralize(counts.kept, 'row')} → {escape_controls(out)}{rest}", soft_wrap=True)
     if not counts.kept:
-        print_stderr("callmark: no row is kept.")
+        print_stderr("callmark: no rows were kept.")

@@ -4,23 +4,40 @@ from pathlib import Path
 
 import click
 
-from callmark.cli.dataset_options import print_stderr
+from callmark.cli.dataset_options import JSON_HELP, print_stderr
 from callmark.cli.exit_status import CHECK_FAILED
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import Integer
 from callmark.errors import StorageError
 
 
-@click.command(name="gate", short_help="Hold a run against conditions: exit status 0 or 1.")
-@click.argument("run", metavar="RUN")
-@click.option("--min", "minimums", multiple=True, metavar="METRIC=NUMBER", help="The metric is at least so much. May be repeated.")
-@click.option("--max-errors", metavar="N", type=int, help="So many errors at most.")
-@click.option("--baseline", metavar="RUN", help="The run that --max-drop compares with, on the cases that both have.")
-@click.option("--max-drop", "drops", multiple=True, metavar="METRIC=NUMBER", help="The metric is not lower by more than so much.")
-@click.option("--significant", is_flag=True, help="A drop counts only where it is not within noise.")
-@click.option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")
-@click.option("--summary", metavar="FILE", help="Write them as Markdown, for a pull request, at the end of what is in it.")
-@click.option("--list", "list_metrics", is_flag=True, help="Show the metrics that there are, and judge nothing.")
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.command(
+    "gate",
+    cls=Command,
+    exit_status={0: "Every threshold is met.", 1: "A threshold is not met.", 2: "The input cannot be used."},
+    examples=(
+        "callmark gate runs/tuned --min call.score=0.9 --max-errors 0",
+        "callmark gate runs/tuned --baseline runs/base --max-drop call.score=0.02",
+    ),
+)
+@argument("run", metavar="RUN", text="Run folder to check.")
+@option("--min", "minimums", group="Thresholds", multiple=True, metavar="METRIC=NUMBER", help="Fail if METRIC is below NUMBER. Repeatable.")
+@option("--max-errors", group="Thresholds", metavar="N", type=Integer(), help="Fail if there are more than N errors.")
+@option("--baseline", group="Thresholds", metavar="RUN", help="Run to compare with, on the cases that both have (for --max-drop).")
+@option(
+    "--max-drop",
+    "drops",
+    group="Thresholds",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    help="Fail if METRIC is more than NUMBER below the baseline. Repeatable.",
+)
+@option("--significant", group="Thresholds", is_flag=True, help="Ignore drops that are within noise (p >= .05).")
+@option("--junit", group="Output", metavar="FILE", help="Write the results as JUnit XML.")
+@option("--summary", group="Output", metavar="FILE", help="Append the results to FILE as Markdown, for a pull request.")
+@option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run, and exit.")
+@option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     run: str,
     minimums: tuple[str, ...],
@@ -34,12 +51,10 @@ def command(
     config: str | None,
     as_json: bool,
 ) -> int:
-    """One line for each condition with both numbers. Conditions stand on the command line, or in the table [gate] of callmark.toml. A run
-    with no scored case never passes, nor does one that is not finished.
+    """Check a run against thresholds, for CI.
 
-    \b
-    callmark gate runs/tuned --min call.score=0.9 --max-errors 0
-    callmark gate runs/tuned --baseline runs/base --max-drop call.score=0.02 --significant
+    Prints one line per threshold. Thresholds are given on the command line or in [gate] of callmark.toml; the command line overrides the
+    file. A run that is unfinished or has no scored case never passes.
     """
     from callmark.analysis.gate import parse_thresholds
     from callmark.api.runs import gate, open_run
@@ -70,21 +85,15 @@ def command(
 
         click.echo(msgspec.json.encode({"run": result.folder, "passed": result.passed, "checks": result.checks}))
     else:
-        from rich.text import Text
-
-        from callmark.reporting.safety import one_line
+        from callmark.reporting.gate_view import show_gate
         from callmark.reporting.terminal import make_console
 
-        console = make_console()
-        width = max(len(check.name) for check in result.checks)
-        for check in result.checks:
-            mark = Text("✓ ", style="green") if check.met else Text("✗ ", style="bold red")
-            console.print(mark + Text(f"{one_line(check.name, 80):<{width}}   {check.text}"), soft_wrap=True)
+        show_gate(make_console(), result.checks)
     return 0 if result.passed else CHECK_FAILED
 
 
 def _append(path: str, text: str) -> None:
-    """Append to a file: in CI, every step adds to the same summary. `-` is standard output."""
+    """Append to a file, because in CI every step adds to the same summary; `-` is standard output."""
     if path == "-":
         click.echo(text, nl=False)
         return
@@ -96,6 +105,6 @@ def _append(path: str, text: str) -> None:
         with target.open("a", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except IsADirectoryError:
-        raise StorageError(f"{path} is a directory, a file to write was expected") from None
+        raise StorageError(f"{path}: expected a file to write, got a directory") from None
     except (OSError, ValueError) as error:
-        raise StorageError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+        raise StorageError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None

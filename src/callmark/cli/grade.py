@@ -2,33 +2,69 @@
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    JSON_HELP,
+    DatasetOptions,
+    dataset_options,
+    print_stderr,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.exit_status import WITH_ERRORS
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.cli.parse_option import parse_option
 
 
-@click.command(name="grade", short_help="Grade predictions, call by call: numbers, faults, the weakest tools.")
-@click.argument("cases", metavar="EVAL|RUN")
-@click.option(
-    "-p", "--predictions", multiple=True, metavar="FILE", help="What the model answered, a row a case, by id or in order. May be repeated."
+@click.command(
+    "grade",
+    cls=Command,
+    exit_status={0: "Graded.", 2: "The input cannot be used.", 3: "Graded, with errors, which are excluded from the scores."},
+    examples=(
+        "callmark grade eval.jsonl --predictions base.jsonl",
+        "callmark grade eval.jsonl -p outputs.jsonl --parse hermes --name base",
+        "callmark grade runs/base --evaluator call --details",
+    ),
 )
-@click.option(
+@argument(
+    "cases",
+    metavar="CASES",
+    text="Decision points (from callmark expand), conversations (cut into decision points) or scenarios, or - for standard input. "
+    "Or the folder of a run, to grade its predictions again.",
+)
+@option(
+    "-p",
+    "--predictions",
+    group="Input",
+    multiple=True,
+    metavar="FILE",
+    help="Predictions, matched to cases by ID or by order. Recorded simulations need none. Repeatable.",
+)
+@parse_option("Text format of calls in raw text", group="Input")
+@option(
     "-e",
     "--evaluator",
     "evaluators",
+    group="Evaluators",
     multiple=True,
-    metavar="NAME",
-    help="call, schema, process; of conversations state, policy, effort, recorded; or your own as module:name. May be repeated.",
+    metavar="EVALUATOR",
+    show_default="call, schema, process",
+    help="Evaluator: call, schema, process; for simulated conversations also state, policy, effort, recorded; "
+    "or your own as module:name. Repeatable.",
 )
-@click.option("--policy", metavar="FILE", help="Rules for the evaluator policy, in YAML.")
-@parse_option("How calls are written in raw text; auto where a row has nothing else.")
-@click.option("-o", "--out", metavar="DIR", help="The folder that the run goes into; runs if not given.")
-@click.option("--name", metavar="NAME", help="The run's own folder in it; made of the file's name and the time if not given.")
-@click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Processes to grade with.")
-@click.option("--details", is_flag=True, help="By tool, position, prompt length; confusion; functions, arguments; what to check first.")
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: counts, metrics with intervals, faults, tools.")
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
+@option("--name", group="Output", metavar="NAME", show_default="file name and time", help="Name of the run.")
+@option(
+    "--details",
+    group="Output",
+    is_flag=True,
+    help="Add breakdowns by tool, position and prompt length, tool confusion, and faults by argument.",
+)
+@option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
+@option("--jobs", metavar="N", type=POSITIVE_INTEGER, default=1, show_default=True, help="Number of processes.")
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     cases: str,
     predictions: tuple[str, ...],
@@ -43,15 +79,10 @@ def command(
     as_json: bool,
     options: DatasetOptions,
 ) -> int:
-    """Grade what a model answered against what was expected, by three evaluators, with every fault explained; the run goes into a folder.
-    EVAL: decision points as `expand` makes them, conversations (cut into decision points on the way), or scenarios; simulations that were
-    recorded need no predictions. RUN: the folder of a run, which is graded again. Exit status 3: finished, but cases without an answer
-    were left out.
+    """Grade predictions against expected calls.
 
-    \b
-    callmark grade eval.jsonl --predictions base.jsonl
-    callmark grade eval.jsonl -p outputs.jsonl --parse hermes --evaluator call --name base
-    callmark grade runs/base
+    Scores every prediction, explains each fault, and saves the result as a run: a folder with predictions, grades and a summary. A case
+    without a prediction is an error.
     """
     from callmark.api.grading import grade, is_run_folder
     from callmark.cli.progress import grading_bar
@@ -92,7 +123,7 @@ def command(
 
 
 def _check_run_options(run: str, options: DatasetOptions) -> None:
-    """Raise `BadInput` for options of a dataset, which a run that is graded again has settled, and for rejects among its files."""
+    """Raise `BadInput` for options that do not apply to a run that is graded again, and if --rejects is one of its files."""
     from callmark.api.grading import refuse_with_run
     from callmark.runs.store import RunFolder
 

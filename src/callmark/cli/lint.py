@@ -4,19 +4,39 @@ import os
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_repeated_stdin, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET,
+    JSON_HELP,
+    DatasetOptions,
+    dataset_options,
+    refuse_rejects_alone,
+    refuse_repeated_stdin,
+    refuse_same_file,
+)
 from callmark.cli.exit_status import CHECK_FAILED
+from callmark.cli.help import Command, argument, option
 from callmark.errors import BadInput
 
 
-@click.command(name="lint", short_help="What is wrong with a dataset: each finding with its place and a sentence.")
-@click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--train", multiple=True, metavar="FILE", help="Rows for training, instead of FILE; goes with --valid.")
-@click.option("--valid", multiple=True, metavar="FILE", help="Rows for validation: each that is, or nearly is, one of --train is an error.")
+@click.command(
+    "lint",
+    cls=Command,
+    exit_status={0: "No errors, or --strict is not given.", 1: "There are errors, and --strict is given.", 2: "The input cannot be used."},
+    examples=("callmark lint train.jsonl --strict", "callmark lint --train train.jsonl --valid valid.jsonl"),
+)
+@argument("files", nargs=-1, metavar="[FILE...]", text=DATASET)
+@option("--train", group="Input", multiple=True, metavar="FILE", help="Training data, instead of FILE (needs --valid). Repeatable.")
+@option(
+    "--valid",
+    group="Input",
+    multiple=True,
+    metavar="FILE",
+    help="Validation data; duplicates and near-duplicates of training rows are errors. Repeatable.",
+)
+@option("--all", "show_all", group="Output", is_flag=True, help="Print every finding, not only the first few of each kind.")
+@option("--strict", group="Output", is_flag=True, help="Exit with status 1 if there are errors.")
+@option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
-@click.option("--strict", is_flag=True, help="Exit status 1 when there is an error among the findings.")
-@click.option("--all", "show_all", is_flag=True, help="Print every finding, not the first few of each kind.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: rows, summary, findings.")
 def command(
     files: tuple[str, ...],
     train: tuple[str, ...],
@@ -26,13 +46,11 @@ def command(
     show_all: bool,
     as_json: bool,
 ) -> int:
-    """What is wrong with a dataset: malformed calls, unknown tools, arguments against the schema, calls without results, hallucinated
-    values, copies and near-duplicates, the same prompt with different answers. With --skip-bad, rows that cannot be read are findings too.
+    """Find errors in a dataset.
 
-    \b
-    callmark lint train.jsonl
-    callmark lint --train train.jsonl --valid valid.jsonl
-    callmark lint train.jsonl --strict --json
+    Reports malformed calls, unknown tools, arguments that violate the schema, calls without results, hallucinated values, duplicates and
+    near-duplicates, and identical prompts with different expected calls. With --train and --valid, also reports leaks between the two.
+    With --skip-bad, rows that cannot be read are findings too.
     """
     from callmark.api.datasets import lint
 
@@ -64,14 +82,14 @@ def command(
 
 
 def _check_files(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ...]) -> None:
-    """Raise `BadInput` unless either files or both sides are given, with no file on both sides."""
+    """Raise `BadInput` unless either files are given, or --train and --valid with different files."""
     if not files and not train and not valid:
-        raise BadInput("there is no file to look at", "callmark lint FILE, or --train FILE --valid FILE.")
+        raise BadInput("expected a file to check", "Run callmark lint FILE, or callmark lint --train FILE --valid FILE.")
     if bool(train) != bool(valid):
         given, other = ("--train", "--valid") if train else ("--valid", "--train")
-        raise BadInput(f"{given} needs {other}: a leak is between the two", "A single file is given without either: callmark lint FILE")
+        raise BadInput(f"{given} needs {other}: leaks are searched between the two", "To check a single file: callmark lint FILE")
     if files and train:
-        raise BadInput(f"{files[0]} is neither --train nor --valid", "Say which it is, or leave both out.")
+        raise BadInput(f"{files[0]}: cannot be combined with --train and --valid", "Pass it with --train or --valid, or omit both options.")
     train_files = {os.path.realpath(path) for path in train if path != "-"}
     for path in valid:
         if path != "-" and os.path.realpath(path) in train_files:

@@ -1,7 +1,7 @@
 """`callmark`: find the command, run it, and turn an error into one sentence and an exit status.
 
-0 fine · 1 a gate or `--strict` check failed · 2 bad input · 3 finished, with errors · 130 interrupted. `--debug`, anywhere on the command
-line, shows the traceback as well.
+Exit statuses: 0 success, 1 a gate or `--strict` check failed, 2 bad input, 3 finished with errors, 130 interrupted. `--debug`, anywhere on
+the command line, adds the traceback.
 """
 
 import gc
@@ -16,35 +16,24 @@ from typing import TextIO
 
 import click
 
+from callmark.cli.completion import DETECT, VARIABLE, Shell, install
 from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED
+from callmark.cli.help import Group, option
 from callmark.errors import BadInput, BrokenRow, CallmarkError
 from callmark.wording import did_you_mean, end_sentence
 
-SKIP_HINT = "Repair it, or pass --skip-bad to go on without it (--rejects FILE keeps such rows)."
-COMMANDS = (
-    "stats",
-    "show",
-    "lint",
-    "filter",
-    "split",
-    "convert",
-    "expand",
-    "grade",
-    "run",
-    "simulate",
-    "synth",
-    "compare",
-    "gate",
-    "report",
-    "view",
-    "tools",
-    "export",
-    "demo",
-)
+SKIP_HINT = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)."
+TITLES = {
+    "Data": ("stats", "show", "lint", "filter", "split", "convert", "expand", "synth", "tools"),
+    "Evaluate": ("grade", "run", "simulate"),
+    "Analyze": ("compare", "gate", "report", "view"),
+    "More": ("export", "demo"),
+}
+COMMANDS = tuple(name for names in TITLES.values() for name in names)
 _GC_THRESHOLDS = (50_000, 20, 50)  # rows are allocated by the thousand and hold no cycles: collecting them costs a tenth of the time
 
 
-class Commands(click.Group):
+class Commands(Group):
     """The commands. Each module is imported when its command is used, so that start-up stays fast."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -57,34 +46,64 @@ class Commands(click.Group):
         return found
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise BadInput(f"there is no command called {args[0]!r}{did_you_mean(args[0], COMMANDS)}", "callmark --help lists them.")
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not context.resilient_parsing:
+            raise BadInput(f"unknown command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", "callmark --help lists the commands.")
         return super().resolve_command(context, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def _install_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    """Write the completion script of a shell instead of running a command."""
+    if shell is None or context.resilient_parsing:
+        return
+    click.echo(install(context.command, shell))
+    context.exit()
+
+
+@click.group(
+    cls=Commands,
+    titles=TITLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    exit_status={
+        0: "Success.",
+        1: "A gate or a --strict check failed.",
+        2: "The input or the command line cannot be used.",
+        3: "Finished with errors, which are excluded from the scores.",
+        130: "Interrupted.",
+    },
+)
+@option(
+    "--install-completion",
+    metavar="[bash|zsh|fish]",
+    type=Shell(),
+    is_flag=False,
+    flag_value=DETECT,
+    is_eager=True,
+    expose_value=False,
+    callback=_install_completion,
+    help="Install shell completion; the shell is detected if not given.",
+)
 @click.version_option(package_name="callmark", message="callmark %(version)s")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (may stand anywhere).")
+@option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (works anywhere on the command line).")
 def callmark() -> None:
-    """Tells, call by call and with the evidence, whether an agent calls the right tool with the right arguments.
+    """Measure tool calling: does the model call the right tool with the right arguments?
+
+    callmark checks datasets, runs models and agents, grades each tool call against the expected call, explains every fault, and compares
+    runs.
 
     \b
-    callmark demo                     see it work, with no file at hand
-    callmark stats train.jsonl        what is in a dataset
-    callmark lint train.jsonl         what is wrong with it
-    callmark synth -n 300 -o data     conversations made over a store's tools, or yours
-    callmark expand valid.jsonl -o eval.jsonl
-    callmark grade eval.jsonl --predictions base.jsonl
-    callmark run eval.jsonl --model openai:gpt-4.1-mini
-    callmark simulate scenarios.jsonl --agent openai:gpt-4.1-mini --tools "mcp:python server.py"
-    callmark compare runs/base runs/tuned
-    callmark gate runs/tuned --min call.score=0.9
-    callmark report runs/base runs/tuned -o report.html
+    Start with:
+      callmark demo                                         take an offline tour
+      callmark stats train.jsonl                            describe a dataset
+      callmark run eval.jsonl --model openai:gpt-4.1-mini   run and grade a model
+
+    callmark COMMAND --help describes a command.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
+    if os.environ.get(VARIABLE):  # a shell requests completions
+        callmark.main(prog_name="callmark")
     given = list(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(*_GC_THRESHOLDS)
     _prepare_streams()
@@ -101,20 +120,20 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     try:
         status = _run_command(arguments, debug=debug)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of the pipe has read enough
+    except BrokenPipeError:  # the reader of the pipe stopped reading
         _discard(sys.stdout)
         return 0
     except OSError as error:
         _discard(sys.stdout)
         if status == BAD_INPUT:  # an error is reported already
             return status
-        where = f"{error.filename}: " if error.filename else "standard output cannot be written: "
+        where = f"{error.filename}: " if error.filename else "standard output: cannot be written: "
         return _report_error(error, f"{where}{error.strerror or error}", "", debug=debug)
     return status
 
 
 def _run_command(arguments: list[str], *, debug: bool) -> int:
-    """Run a command line and return its exit status; only errors of writing standard output are raised."""
+    """Run a command line and return its exit status; only errors in writing standard output are raised."""
     try:
         status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
     except CallmarkError as error:
@@ -125,7 +144,7 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
         return 0
     except click.ClickException as error:
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
-        return _report_error(error, error.format_message(), usage, debug=debug)
+        return _report_error(error, _usage_error(error), usage, debug=debug)
     except (click.Abort, KeyboardInterrupt):
         click.echo("callmark: interrupted.", err=True)
         return INTERRUPTED
@@ -134,10 +153,15 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
     except OSError:
         raise
     except Exception as error:
-        return _report_error(
-            error, f"something went wrong inside callmark ({type(error).__name__}: {error})", "--debug shows where.", debug=debug
-        )
+        return _report_error(error, f"internal error ({type(error).__name__}: {error})", "--debug shows the traceback.", debug=debug)
     return status if isinstance(status, int) else 0
+
+
+def _usage_error(error: click.ClickException) -> str:
+    """Return the sentence for an error of the command line: `--limit: expected a whole number of at least 1, got '0'`."""
+    if type(error) is click.BadParameter and error.param is not None:
+        return f"{error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.metavar}: {error.message}"
+    return error.format_message()
 
 
 def _prepare_streams() -> None:
@@ -169,6 +193,6 @@ def _report_error(error: Exception, sentence: str, hint: str, *, debug: bool) ->
         click.echo(f"callmark: {end_sentence(escape_controls(sentence))}", err=True)
         if hint:
             click.echo(escape_controls(hint), err=True)
-    except OSError:  # standard error cannot be written: the exit status still tells
+    except OSError:  # standard error cannot be written: the exit status remains
         _discard(sys.stderr)
     return BAD_INPUT

@@ -2,30 +2,19 @@
 
 from collections.abc import Callable
 from functools import wraps
-from math import isfinite
 from typing import Any, TypeVar, cast, get_args
 
 import click
 from msgspec import Struct
 
+from callmark.cli.help import option
+from callmark.cli.numbers import Number
 from callmark.cli.parse_option import parse_option
 from callmark.errors import BadInput
 from callmark.models.model import TrailingAssistant
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _TOOL_CHOICES = ("auto", "required", "none")
-
-
-class FiniteNumber(click.FloatRange):
-    """A number in a range that is neither infinite nor NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        return number if isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
-
-    def _describe_range(self) -> str:
-        """Return nothing where there are no bounds: click would write `x<=None`."""
-        return "" if self.min is None and self.max is None else super()._describe_range()
 
 
 class ModelOptions(Struct, frozen=True):
@@ -63,24 +52,39 @@ def model_options() -> Callable[[Command], Command]:
             return command(*arguments, model_options=given, **others)
 
         decorated: Any = with_options
-        for option in (
-            parse_option("How calls are written in a text reply."),
-            click.option(
+        for add_option in (
+            parse_option("Text format of calls in a text response"),
+            option(
                 "--trailing-assistant",
+                group="Model",
                 type=click.Choice(get_args(TrailingAssistant)),
-                help="What becomes of assistant messages that end a prompt; drop if not given.",
+                show_default="drop",
+                help="What to do with assistant messages at the end of a prompt.",
             ),
-            click.option(
-                "--constrained", is_flag=True, help="The same, and the server holds the reply to a JSON schema made of the tools."
+            option(
+                "--constrained",
+                group="Model",
+                is_flag=True,
+                help="Like --tools-in-prompt, with the response constrained to a JSON schema of the tools.",
             ),
-            click.option(
-                "--tools-in-prompt", is_flag=True, help="For models without tool calling: tools in the prompt, calls read from the reply."
+            option(
+                "--tools-in-prompt",
+                group="Model",
+                is_flag=True,
+                help="Put the tools into the prompt and parse calls from the text, for models without tool calling.",
             ),
-            click.option("--param", "params", multiple=True, metavar="K=V", help="Anything else for the request; V is JSON or text."),
-            click.option("--tool-choice", metavar="CHOICE", help="auto, required, none, or the name of a tool."),
-            click.option("--temperature", metavar="T", type=FiniteNumber(), help="As the model takes it."),
+            option(
+                "--param",
+                "params",
+                group="Model",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Additional request parameter; VALUE is JSON or text. Repeatable.",
+            ),
+            option("--tool-choice", group="Model", metavar="CHOICE", help="Tool choice: auto, required, none, or a tool name."),
+            option("--temperature", group="Model", metavar="NUMBER", type=Number(), help="Sampling temperature."),
         ):
-            decorated = option(decorated)
+            decorated = add_option(decorated)
         return cast("Command", decorated)
 
     return decorate
@@ -95,7 +99,7 @@ def _param(given: str) -> tuple[str, Any]:
 
     name, separator, value = given.partition("=")
     if not separator or not name:
-        raise BadInput(f"--param {given} is not NAME=VALUE")
+        raise BadInput(f"--param: expected NAME=VALUE, got {given!r}")
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The option `--parse`: which text format a model writes its calls in."""
+"""The option `--parse`: the text format in which a model writes its calls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,13 +6,17 @@ from typing import Any
 import click
 
 from callmark import registry
+from callmark.cli.dataset_options import join_or
+from callmark.cli.help import option
+
+FORMATS = ["auto", *registry.BUILT_IN["text_formats"]]
 
 
 class TextFormatName(click.Choice):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """`auto`, or the name of a text format: a built-in one, or one that an installed package offers."""
+    """`auto`, or the name of a text format: a built-in one, or one from an installed package."""
 
     def __init__(self) -> None:
-        super().__init__(["auto", *registry.BUILT_IN["text_formats"]])
+        super().__init__(FORMATS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices and isinstance(value, str) and registry.is_known("text_formats", value):
@@ -20,6 +24,6 @@ class TextFormatName(click.Choice):  # type: ignore[type-arg]  # generic only in
         return super().convert(value, param, ctx)
 
 
-def parse_option(text: str) -> Callable[[Any], Any]:
-    """Return the option with this help text."""
-    return click.option("--parse", type=TextFormatName(), help=text)
+def parse_option(text: str, group: str = "Model") -> Callable[[Any], Any]:
+    """Return the option, described by a phrase to which the names of the formats are added."""
+    return option("--parse", group=group, type=TextFormatName(), metavar="FORMAT", help=f"{text}: {join_or(FORMATS)}.")

@@ -1,19 +1,30 @@
-"""`callmark report`: write runs as one page that opens from disk."""
+"""`callmark report`: write runs as an HTML page."""
 
 import click
 
+from callmark.cli.help import Command, argument, option
 
-@click.command(name="report", short_help="Write runs as one page that opens from disk: charts, every case, what changed.")
-@click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
-@click.option("-o", "--out", metavar="FILE", help="Where it goes; report.html in the folder of the first run if not given.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: where it is, its size, how many cases and conversations are in it.")
+
+@click.command(
+    "report",
+    cls=Command,
+    examples=("callmark report runs/base", "callmark report runs/base runs/tuned -o report.html"),
+)
+@argument("runs", metavar="RUN...", nargs=-1, text="Run folders. Several runs are compared with the first.")
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="FILE",
+    show_default="report.html in the first run folder",
+    help="Output file, or - for standard output.",
+)
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the path, the size and what was left out as JSON.")
 def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """One file with no network in it: the numbers with their intervals, charts that filter, every case, and conversations up to 20 MB,
-    those of the worst cases first. Several runs are compared with the first.
+    """Write runs as an HTML page that works offline.
 
-    \b
-    callmark report runs/base
-    callmark report runs/base runs/tuned -o report.html
+    The page is one file with metrics, charts, every case, what changed between runs, and conversations up to 20 MB, those of the worst
+    cases first.
     """
     from callmark.api.runs import report
     from callmark.reporting.safety import escape_controls
@@ -29,6 +40,6 @@ def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
         left_out, total = written.left_out["conversations"], written.left_out["all_conversations"]
         if left_out:
             click.echo(
-                f"{left_out:,} of {total:,} conversations did not fit, those of the best cases; "
-                "the table has every case, and callmark view shows everything"
+                f"{left_out:,} of {total:,} conversations did not fit (those of the best cases); the table has every case, "
+                "and callmark view shows every conversation."
             )

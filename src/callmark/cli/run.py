@@ -1,4 +1,4 @@
-"""`callmark run`: run models at every decision point."""
+"""`callmark run`: run models on every decision point."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +6,9 @@ import click
 
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
-from callmark.cli.model_options import FiniteNumber, ModelOptions, model_options
+from callmark.cli.help import Command, argument, option
+from callmark.cli.model_options import ModelOptions, model_options
+from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +16,8 @@ if TYPE_CHECKING:
     from callmark.runs.grade import GradeOptions
     from callmark.runs.run import Run
 
-_POSITIVE_INTEGER = click.IntRange(min=1)
-_POSITIVE_NUMBER = FiniteNumber(min=0, min_open=True)
 
-
-def _list_models(context: click.Context, option: click.Parameter, given: bool) -> None:
+def _list_models(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     """Print the supported and the configured models instead of running anything."""
     if not given or context.resilient_parsing:
         return
@@ -34,38 +33,72 @@ def _list_models(context: click.Context, option: click.Parameter, given: bool) -
     context.exit()
 
 
-@click.command(name="run", short_help="Ask models at every decision point; record, grade, show.")
-@click.argument("cases", metavar="EVAL|RUN")
-@click.option("-m", "--model", "models", multiple=True, metavar="SPEC", help="Whom to ask, or a name from callmark.toml. May be repeated.")
-@click.option(
-    "--list-models", is_flag=True, is_eager=True, expose_value=False, callback=_list_models, help="What is configured; what is missing."
+@click.command(
+    "run",
+    cls=Command,
+    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
+    examples=(
+        "callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50",
+        "callmark run eval.jsonl --model vllm:tuned@http://localhost:8000 --trials 3",
+        "callmark run runs/base --resume",
+    ),
 )
-@click.option("-o", "--out", metavar="DIR", help="The folder that runs go into; runs if not given.")
-@click.option("--name", metavar="NAME", help="The run's own folder in it; made of the model's name and the time if not given.")
-@click.option("--limit", metavar="N", type=_POSITIVE_INTEGER, help="Ask at the first N decision points only.")
-@click.option("--trials", metavar="K", type=_POSITIVE_INTEGER, default=None, help="Ask each question K times; 1 if not given.")
-@click.option(
-    "--concurrency", metavar="N", type=_POSITIVE_INTEGER, help="Questions at a time; less while a server says that it is too much."
+@argument(
+    "cases",
+    metavar="CASES",
+    text="Decision points (from callmark expand) or conversations (cut into decision points), or - for standard input. "
+    "With --resume, the folder of a run.",
 )
-@click.option("--rpm", metavar="N", type=_POSITIVE_NUMBER, help="Questions a minute at most.")
-@click.option("--timeout", metavar="SECONDS", type=_POSITIVE_NUMBER, help="Of one request; 120 if not given.")
-@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="Tries again after a time-out, a 429 or a 5xx; 5 if not given.")
+@option("-m", "--model", "models", group="Model", multiple=True, metavar="MODEL", help="Model, or a name from callmark.toml. Repeatable.")
+@option(
+    "--list-models",
+    group="Model",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_models,
+    help="List the supported and configured models, and which keys are missing.",
+)
 @model_options()
-@click.option("--max-cost", metavar="MONEY", type=_POSITIVE_NUMBER, help="Stop when so much is spent (prices are in callmark.toml).")
-@click.option("--max-tokens-total", metavar="N", type=_POSITIVE_INTEGER, help="Stop when so many tokens went in and out.")
-@click.option("--resume", is_flag=True, help="Go on with a run: ask only for what has no answer yet.")
-@click.option("--no-cache", is_flag=True, help="Ask also what was asked and answered before.")
-@click.option(
+@option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
+@option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Run every case K times.")
+@option("--resume", group="Run", is_flag=True, help="Resume a run: request missing predictions, and retry errors.")
+@option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
+@option(
+    "--concurrency",
+    group="Limits",
+    metavar="N",
+    type=POSITIVE_INTEGER,
+    show_default="16 for hosted APIs and servers, 10 for python:, 8 for cmd:, 4 for ollama:, 1 for local:",
+    help="Maximum concurrent requests; reduced while a server is overloaded.",
+)
+@option("--rpm", group="Limits", metavar="N", type=POSITIVE_NUMBER, help="Maximum requests per minute.")
+@option("--timeout", group="Limits", metavar="SECONDS", type=POSITIVE_NUMBER, show_default="120", help="Timeout for one request.")
+@option(
+    "--retries",
+    group="Limits",
+    metavar="N",
+    type=NATURAL_NUMBER,
+    show_default="5",
+    help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
+)
+@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
     "-e",
     "--evaluator",
     "evaluators",
+    group="Evaluators",
     multiple=True,
-    metavar="NAME",
-    help="call, schema, process, or your own as module:name. May be repeated.",
+    metavar="EVALUATOR",
+    show_default="call, schema, process",
+    help="Evaluator: call, schema, process, or your own as module:name. Repeatable.",
 )
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each model.")
+@option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
+@option("--name", group="Output", metavar="NAME", show_default="model and time", help="Name of the run.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: for each model, the same as grade --json.")
 @dataset_options()
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     cases: str,
     models: tuple[str, ...],
@@ -79,15 +112,17 @@ def command(
     model_options: ModelOptions,
     **others: Any,
 ) -> int:
-    """Ask every model at every decision point: given the talk so far, which call comes next? EVAL: decision points as `expand` makes them,
-    or conversations, which are cut on the way. RUN: the folder of a run, with --resume. Exit status 3: finished, but with errors.
+    """Run models on every decision point, and grade their predictions.
+
+    A model receives the messages before a decision point, and predicts the next tool call. Each prediction is saved when it arrives, so an
+    interrupted run can be resumed. Each model gets its own run folder.
 
     \b
-    SPEC: openai:NAME azure:DEPLOYMENT anthropic:NAME gemini:NAME ollama:NAME vllm:NAME@URL http://host:port/v1#NAME
-          replay:FILE python:module:function cmd:COMMAND scripted:perfect|hasty|forgetful|chatty local:
-    callmark run eval.jsonl --model vllm:base@http://localhost:8000 --model vllm:tuned@http://localhost:8000
-    callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50 --trials 3 --temperature 0.7
-    callmark run runs/base --resume
+    Models:
+      openai:NAME   azure:DEPLOYMENT   anthropic:NAME   gemini:NAME
+      ollama:NAME   vllm:NAME@URL      http://HOST:PORT/v1#NAME
+      python:MODULE:FUNCTION           cmd:COMMAND      replay:FILE
+      scripted:perfect|hasty|forgetful|chatty           local:
     """
     from callmark.api.running import run
     from callmark.reporting.progress import progress_bars
@@ -137,7 +172,7 @@ def show_runs(runs: "Sequence[Run]", options: "GradeOptions", *, as_json: bool, 
 
 
 def _is_finished(run: "Run", options: "GradeOptions") -> bool:
-    """Return whether a run was graded and has neither errors nor a reason why it was stopped."""
+    """Return whether a run is graded, has no errors and was not stopped early."""
     if not run.is_graded or (run.info.model_run and run.info.model_run.stop_reason):
         return False
     summary = run.summary(detailed=options.detailed, intervals=options.intervals)

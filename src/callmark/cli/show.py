@@ -2,21 +2,27 @@
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import DATASET, DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation
 from callmark.wording import pluralize
 
 
-@click.command(name="show", short_help="One conversation: who spoke, what was called, what came back.")
-@click.argument("file", metavar="FILE")
-@click.option("--row", "number", type=click.IntRange(min=1), metavar="N", help="The row on line N (item N of an array).")
-@click.option("--id", "row_id", metavar="ID", help="The row with this id.")
-@click.option("--most-calls", is_flag=True, help="The row with the most calls.")
-@click.option("--search", metavar="TEXT", help="The first row in which the text was said or called, in any case.")
-@click.option("--full", is_flag=True, help="Fold nothing.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
-@click.option("--json", "as_json", is_flag=True, help="The row as it stands.")
+@click.command(
+    "show",
+    cls=Command,
+    examples=("callmark show train.jsonl --most-calls", 'callmark show train.jsonl --search "#W0005862" --markdown'),
+)
+@argument("file", metavar="FILE", text=DATASET)
+@option("--row", "number", group="Row", type=POSITIVE_INTEGER, metavar="N", help="Show the row on line N, or item N of a JSON array.")
+@option("--id", "row_id", group="Row", metavar="ID", help="Show the row with this ID.")
+@option("--most-calls", group="Row", is_flag=True, help="Show the row with the most calls.")
+@option("--search", group="Row", metavar="TEXT", help="Show the first row that contains TEXT, ignoring case.")
+@option("--full", group="Output", is_flag=True, help="Do not fold long texts.")
+@option("--markdown", "as_markdown", group="Output", is_flag=True, help="Print Markdown.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the row as it is in the file.")
 @dataset_options()
 def command(
     file: str,
@@ -29,14 +35,12 @@ def command(
     as_json: bool,
     options: DatasetOptions,
 ) -> None:
-    """One conversation as it went: who spoke, which tool was called with what, what came back. The first, if nothing else is asked for.
+    """Show one conversation: messages, tool calls and results.
 
-    \b
-    callmark show train.jsonl --most-calls
-    callmark show train.jsonl --search "#W0005862" --markdown
+    Shows the first row of the file unless an option selects another. Long texts are folded.
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
-        raise BadInput("--row, --id, --most-calls and --search each pick a row, only one of them can be given")
+        raise BadInput("only one of --row, --id, --most-calls and --search can be given: each selects a row")
     refuse_rejects_alone(options)
     refuse_same_file(file=file, rejects=options.rejects)
     from callmark.reporting.conversation_view import FOLD, contains_text, markdown, show_conversation
@@ -59,9 +63,9 @@ def command(
                 break
     if selected is None:
         if number is not None:
-            raise BadInput(f"{file} has no row {number}: it has {pluralize(rows, 'row')}")
-        criterion = f"the id {row_id!r}" if row_id is not None else f"{search!r} in it"
-        raise BadInput(f"{file}: of {pluralize(rows, 'row')} none has {criterion}", "callmark stats shows what is in a file.")
+            raise BadInput(f"{file}: no row {number}, the file has {pluralize(rows, 'row')}")
+        criterion = f"has the ID {row_id!r}" if row_id is not None else f"contains {search!r}"
+        raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "callmark stats describes what is in a file.")
     if as_json:
         click.echo(selected.original.row.rstrip())
     elif as_markdown:
@@ -75,13 +79,13 @@ def command(
             dataset,
             1,
             str(selected.place).rpartition(", ")[2],
-            f"id {selected.id}",
+            f"ID {selected.id}",
             f"{pluralize(len(selected.messages), 'message')}, {pluralize(_count_calls(selected), 'call')}",
         )
         console.print()
         show_conversation(console, selected, fold=None if full else FOLD)
     if search is not None and matches > 1:
-        print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first.")
+        print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first one.")
 
 
 def _count_calls(row: Conversation) -> int:

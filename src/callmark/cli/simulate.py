@@ -1,50 +1,83 @@
-"""`callmark simulate`: simulated users talk to agents that have tools."""
+"""`callmark simulate`: simulate conversations between users and agents."""
 
 from typing import Any
 
 import click
 
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
-from callmark.cli.model_options import FiniteNumber, ModelOptions, model_options
+from callmark.cli.help import Command, argument, option
+from callmark.cli.model_options import ModelOptions, model_options
+from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER, Integer
 from callmark.cli.run import print_warning, show_runs
 from callmark.errors import BadInput
 
-_POSITIVE_INTEGER = click.IntRange(min=1)
-_POSITIVE_NUMBER = FiniteNumber(min=0, min_open=True)
 
-
-@click.command(name="simulate", short_help="Let simulated users talk to an agent; record, grade, show.")
-@click.argument("scenarios", metavar="SCENARIOS|RUN")
-@click.option("-a", "--agent", "agents", multiple=True, metavar="SPEC", help="Who is tested, or a name from callmark.toml; repeatable.")
-@click.option("-u", "--user", metavar="SPEC", help="Who plays the users: rule-based[:STYLE], script, or a model; rule-based if not given.")
-@click.option("-t", "--tools", multiple=True, metavar="SPEC", help="What the agent can call; its calls are carried out. May be repeated.")
-@click.option("--system", metavar="FILE", help="The agent's system prompt.")
-@click.option("--judge", metavar="SPEC", help="A model that judges when the task is completed; by words and end state if not given.")
-@click.option("--trials", metavar="K", type=_POSITIVE_INTEGER, default=None, help="Hold each conversation K times; once if not given.")
-@click.option("--max-turns", metavar="N", type=_POSITIVE_INTEGER, help="How often a user may speak; 30 if not given.")
-@click.option(
-    "--max-steps", metavar="N", type=_POSITIVE_INTEGER, help="Answers with calls that an agent may give in one turn; 20 if not given."
+@click.command(
+    "simulate",
+    cls=Command,
+    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
+    examples=(
+        'callmark simulate scenarios.jsonl -a openai:gpt-4.1 -t "mcp:python server.py"',
+        "callmark simulate scenarios.jsonl --agent chatbot:http://localhost:8000/chat",
+        "callmark simulate runs/bot --resume",
+    ),
 )
-@click.option("--seed", metavar="N", type=int, help="Another seed makes other users of the same scenarios.")
-@click.option("-o", "--out", metavar="DIR", help="The folder that runs go into; runs if not given.")
-@click.option("--name", metavar="NAME", help="The run's own folder in it; made of the agent's name and the time if not given.")
-@click.option("--limit", metavar="N", type=_POSITIVE_INTEGER, help="The first N scenarios only.")
-@click.option("--concurrency", metavar="N", type=_POSITIVE_INTEGER, help="Conversations at a time; 10 if not given.")
-@click.option("--timeout", metavar="SECONDS", type=_POSITIVE_NUMBER, help="Of one answer of the agent; 120 if not given.")
-@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="Tries again after a time-out, a 429 or a 5xx; 5 if not given.")
+@argument("scenarios", metavar="SCENARIOS", text="Scenarios, or - for standard input. With --resume, the folder of a run.")
+@option(
+    "-a", "--agent", "agents", group="Simulation", multiple=True, metavar="AGENT", help="Agent, or a name from callmark.toml. Repeatable."
+)
+@option("-u", "--user", group="Simulation", metavar="USER", show_default="rule-based", help="Simulated user.")
+@option("-t", "--tools", group="Simulation", multiple=True, metavar="TOOLS", help="Tools that the agent can call. Repeatable.")
+@option("--system", group="Simulation", metavar="FILE", help="System prompt of the agent.")
+@option("--judge", group="Simulation", metavar="MODEL", show_default="rules", help="Model that decides whether the task is completed.")
+@option(
+    "--max-turns", group="Simulation", metavar="N", type=POSITIVE_INTEGER, show_default="30", help="Maximum user turns per conversation."
+)
+@option(
+    "--max-steps",
+    group="Simulation",
+    metavar="N",
+    type=POSITIVE_INTEGER,
+    show_default="20",
+    help="Maximum agent messages with calls per turn.",
+)
+@option("--seed", group="Simulation", metavar="N", type=Integer(), show_default="0", help="Random seed of the simulated users.")
 @model_options()
-@click.option("--max-cost", metavar="MONEY", type=_POSITIVE_NUMBER, help="Stop when so much is spent (prices are in callmark.toml).")
-@click.option("--max-tokens-total", metavar="N", type=_POSITIVE_INTEGER, help="Stop when so many tokens went in and out.")
-@click.option("--resume", is_flag=True, help="Go on with a run: hold only the conversations that have not been held.")
-@click.option("--no-cache", is_flag=True, help="Ask models also what they were asked and answered before.")
-@click.option(
-    "-e", "--evaluator", "evaluators", multiple=True, metavar="NAME", help="process, state, policy, effort, call, schema, or your own."
+@option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N scenarios.")
+@option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Simulate every scenario K times.")
+@option("--resume", group="Run", is_flag=True, help="Resume a run: simulate missing conversations, and retry errors.")
+@option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
+@option("--concurrency", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="Maximum concurrent conversations.")
+@option(
+    "--timeout", group="Limits", metavar="SECONDS", type=POSITIVE_NUMBER, show_default="120", help="Timeout for one response of the agent."
 )
-@click.option("--policy", metavar="FILE", help="Rules for the evaluator policy, in YAML.")
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@click.option("--details", is_flag=True, help="Of one agent: by scenario type, by function, by argument, over trials, and what that says.")
-@click.option("--json", "as_json", is_flag=True, help="For machines: what grade --json gives, for each agent.")
+@option(
+    "--retries",
+    group="Limits",
+    metavar="N",
+    type=NATURAL_NUMBER,
+    show_default="5",
+    help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
+)
+@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
+    "-e",
+    "--evaluator",
+    "evaluators",
+    group="Evaluators",
+    multiple=True,
+    metavar="EVALUATOR",
+    show_default="process, state, effort",
+    help="Evaluator: process, state, policy, effort, call, schema, or your own as module:name. Repeatable.",
+)
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
+@option("--name", group="Output", metavar="NAME", show_default="agent and time", help="Name of the run.")
+@option("--details", group="Output", is_flag=True, help="Add breakdowns by scenario type, function, argument and trial (one agent only).")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: for each agent, the same as grade --json.")
 @dataset_options(tools=False)
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     scenarios: str,
     agents: tuple[str, ...],
@@ -58,15 +91,20 @@ def command(
     model_options: ModelOptions,
     **others: Any,
 ) -> int:
-    """A simulated user talks to each agent about every scenario until the task is done; the calls that the agent makes are carried out,
-    recorded and graded. RUN: the folder of a run, with --resume. Exit status 3: finished, but with errors.
+    """Simulate users that talk to agents, and grade the agents.
+
+    A simulated user talks to each agent about every scenario until the task is completed or a limit is reached. The agent's tool calls are
+    executed, recorded and graded.
 
     \b
-    Agents: any model of callmark run, with --tools; without, a chatbot that reports the calls it made: python:module:function, chatbot:URL.
-    Tools:  mcp:COMMAND  mcp:URL  python:module  python:module:Class  recorded:FILE  openapi:FILE
-    callmark simulate scenarios.jsonl --agent openai:gpt-4.1-mini --tools "mcp:python server.py" --system prompt.md --trials 3
-    callmark simulate scenarios.jsonl --agent chatbot:http://localhost:8000/chat --user openai:gpt-4.1-mini
-    callmark simulate runs/bot --resume
+    Agents:
+      any model of callmark run, with --tools; or a chatbot that reports its
+      calls: python:MODULE:FUNCTION   chatbot:URL
+    Tools:
+      mcp:COMMAND   mcp:URL   python:MODULE   python:MODULE:CLASS
+      recorded:FILE           openapi:FILE
+    Users:
+      rule-based[:plain|terse|chatty|impatient]   script   any model
     """
     from callmark.api.running import simulate
     from callmark.reporting.progress import progress_bars
@@ -91,15 +129,21 @@ def command(
     return show_runs(runs, grade_options, as_json=as_json, details=details)
 
 
-def read_text_file(option: str, path: str) -> str:
-    """Return the text of a file that an option names; a file that is empty or no text raises `BadInput`."""
+def read_text_file(name: str, path: str) -> str:
+    """Return the text of a file that an option names; a file that is empty or not text raises `BadInput`."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{option} {path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+        raise BadInput(f"{name}: {path}: {_read_problem(error)}") from None
     if "\0" in text:
-        raise BadInput(f"{option} {path} is no text: there are zero bytes in it")
+        raise BadInput(f"{name}: {path}: not a text file, it contains zero bytes")
     if not text.strip():
-        raise BadInput(f"{option} {path} is empty")
+        raise BadInput(f"{name}: {path}: the file is empty")
     return text
+
+
+def _read_problem(error: OSError | UnicodeDecodeError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return f"cannot be read: {error.strerror}" if isinstance(error, OSError) else "not UTF-8 text"

@@ -1,29 +1,37 @@
-"""`callmark split`: divide a dataset for training and validation."""
+"""`callmark split`: split a dataset into training and validation sets."""
 
 import os
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import JSON_HELP, DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import FRACTION, Integer
 from callmark.wording import pluralize
 
 
-@click.command(name="split", short_help="Divide a dataset for training and validation; near-duplicates stay on one side.")
-@click.argument("file", metavar="FILE")
-@click.option("-o", "--out", metavar="DIR", required=True, help="The folder that train.jsonl and valid.jsonl go to.")
-@click.option(
-    "--valid", type=click.FloatRange(0, 1), default=0.2, show_default=True, metavar="SHARE", help="The share of conversations held out."
+@click.command(
+    "split", cls=Command, examples=("callmark split all.jsonl -o data", "callmark split all.jsonl -o data --valid 0.1 --seed 11")
 )
-@click.option("--seed", type=int, default=7, show_default=True, metavar="N", help="Another seed holds out others.")
-@click.option("--json", "as_json", is_flag=True, help="Both sides, and what was kept together, for machines.")
+@argument("file", metavar="FILE", text="Dataset: JSONL, a JSON array or one JSON object, optionally compressed with gzip or zstd.")
+@option(
+    "--valid",
+    group="Split",
+    type=FRACTION,
+    default=0.2,
+    show_default=True,
+    metavar="FRACTION",
+    help="Fraction of the conversations for validation.",
+)
+@option("--seed", group="Split", type=Integer(), default=7, show_default=True, metavar="N", help="Random seed.")
+@option("-o", "--out", group="Output", metavar="DIR", required=True, help="Folder for train.jsonl and valid.jsonl.")
+@option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
 def command(file: str, out: str, valid: float, seed: int, as_json: bool, options: DatasetOptions) -> None:
-    """Divide a dataset into train.jsonl and valid.jsonl, by conversation. Near copies, and decision points of one conversation, stay on one
-    side; every set of tools that is called gives its share. Rows stay as they stand. The same rows and seed, the same split.
+    """Split a dataset into training and validation sets.
 
-    \b
-    callmark split all.jsonl -o data
-    callmark split all.jsonl --valid 0.1 --seed 11 -o data --json
+    Splits by conversation, stratified by the set of tools that are called. Near-duplicates and decision points of the same conversation
+    stay on one side. Rows are written unchanged. The same rows and seed give the same split.
     """
     from callmark.api.datasets import TRAIN, VALID, refuse_pipe, split
 
@@ -67,5 +75,5 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
             console.print(f"{pluralize(len(side), 'row')} → {escape_controls(path)}", soft_wrap=True)
     for name, side, share in ((TRAIN, parts.train, 1 - valid), (VALID, parts.valid, valid)):
         if not side and share:
-            why = "every row is kept together with every other" if rows > 1 else "there is one row"
+            why = "all rows belong to one group of near-duplicates" if rows > 1 else "the dataset has only one row"
             print_stderr(f"callmark: {name} is empty: {why}.")

@@ -4,29 +4,38 @@ import sys
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_repeated_stdin, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET,
+    DatasetOptions,
+    dataset_options,
+    refuse_rejects_alone,
+    refuse_repeated_stdin,
+    refuse_same_file,
+)
+from callmark.cli.help import Command, argument, option
 from callmark.wording import pluralize
 
 
-@click.command(name="stats", short_help="What is in a dataset: lengths, tools, sequences, arguments.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.command(
+    "stats",
+    cls=Command,
+    examples=("callmark stats train.jsonl valid.jsonl", "callmark stats train.jsonl --charts charts"),
+)
+@argument("files", nargs=-1, required=True, metavar="FILE...", text=DATASET)
+@option("--charts", group="Output", metavar="DIR", help="Write charts to DIR as SVG, PNG and Vega-Lite (needs callmark[charts]).")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: an object, or a list if there are several files.")
 @dataset_options()
-@click.option("--charts", metavar="DIR", help="Draw charts into DIR, each as SVG, PNG and Vega-Lite (needs the extra [charts]).")
-@click.option("--json", "as_json", is_flag=True, help="For machines; a list where there are several files.")
 def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None, as_json: bool) -> None:
-    """What is in a dataset: turns and calls as a table, then roles, tools, sequences and arguments. Several files stand side by side.
+    """Describe a dataset: lengths, tools, sequences, arguments.
 
-    \b
-    callmark stats train.jsonl valid.jsonl
-    callmark stats train.jsonl --json
-    callmark stats train.jsonl valid.jsonl --charts charts
+    Prints turns and calls as a table, followed by roles, tools, call sequences and arguments. Several files are shown side by side.
     """
     from callmark.api.datasets import stats
 
     if charts is not None:
-        from callmark.reporting.charts import FORMATS, chart_names, refuse_without_altair, write_charts
+        from callmark.reporting.charts import FORMATS, chart_names, require_altair, write_charts
 
-        refuse_without_altair()
+        require_altair()
 
     refuse_rejects_alone(options)
     for path in files:
@@ -38,7 +47,7 @@ def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None,
     if charts is not None:
         from callmark.reporting.terminal import make_console
 
-        with make_console(sys.stderr).status("drawing charts …"):  # on a terminal; it takes seconds
+        with make_console(sys.stderr).status("writing charts …"):  # on a terminal; it takes seconds
             chart_files = write_charts(list(zip(chart_names(files), [result for _, result in results], strict=True)), charts)
     if as_json:
         import msgspec
@@ -60,4 +69,4 @@ def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None,
 
         console.print()
         names = ", ".join(path.stem for path in chart_files if path.suffix == ".svg")
-        console.print(f"charts in {escape_controls(charts or '')}: {names} (each as {', '.join(FORMATS)})", soft_wrap=True)
+        console.print(f"Wrote charts to {escape_controls(charts or '')}: {names} (each as {', '.join(FORMATS)})", soft_wrap=True)

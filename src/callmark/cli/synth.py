@@ -1,4 +1,4 @@
-"""`callmark synth`: synthesize conversations over real tools, or scenarios from templates."""
+"""`callmark synth`: generate conversations over real tools, or scenarios from templates."""
 
 import shlex
 import sys
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import print_stderr, refuse_same_file
+from callmark.cli.dataset_options import JSON_HELP, print_stderr, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
-from callmark.cli.model_options import FiniteNumber
+from callmark.cli.help import Command, option
+from callmark.cli.numbers import FRACTION, POSITIVE_INTEGER, POSITIVE_NUMBER, Integer
 from callmark.errors import BadInput
 from callmark.wording import pluralize
 
@@ -16,62 +17,82 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NUMBER, SEED, VALID_SHARE = 300, 7, 0.2
-_POSITIVE = click.IntRange(min=1)
+_TOOLS = "Tools that the agent can call, as for callmark simulate. Repeatable."
 _TEMPLATE_OPTIONS = ("templates", "tables")
 
 
-@click.command(name="synth", short_help="Make conversations for training: same seed, same bytes.")
-@click.option("-t", "--tools", multiple=True, metavar="SPEC", help="What the agent can call; a retail store of its own if not given.")
-@click.option("--world", metavar="NAME", help="What conversations are about: retail, or a world of an installed package.")
-@click.option("--policy", metavar="FILE", help="The policy as text: the system prompt of every conversation.")
-@click.option("--rules", metavar="FILE", help="The policy as rules in YAML; a conversation that breaks one is not kept.")
-@click.option("--scenarios", metavar="FILE", help="Scenarios to go by, instead of plans that are made up.")
-@click.option(
-    "-a", "--agent", metavar="SPEC", help="Who answers, or a name from callmark.toml; an expert that needs no model if not given."
+@click.command(
+    "synth",
+    cls=Command,
+    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Fewer conversations than requested, or errors.", 130: "Interrupted."},
+    examples=(
+        "callmark synth -n 300 --seed 7 -o data",
+        "callmark synth --tools openapi:petstore.yaml -n 100 -o pets",
+        "callmark synth --scenarios-only --templates mine.yaml -o scenarios.jsonl",
+    ),
 )
-@click.option("-u", "--user", metavar="SPEC", help="Who plays the users; one without a model if not given.")
-@click.option("-n", "--number", metavar="N", type=_POSITIVE, help=f"How many to keep; {NUMBER} if not given, of --scenarios all.")
-@click.option("--seed", metavar="N", type=int, default=SEED, show_default=True, help="Another seed, other people, wishes and words.")
-@click.option("--valid", metavar="SHARE", type=FiniteNumber(0, 1), help=f"How much of it goes to valid.jsonl; {VALID_SHARE} if not given.")
-@click.option("--balance", is_flag=True, help="Every tool and every kind of plan about equally often.")
-@click.option("--concurrency", metavar="N", type=_POSITIVE, help="Conversations at a time; 10 if not given.")
-@click.option(
-    "--max-cost", metavar="MONEY", type=FiniteNumber(min=0, min_open=True), help="Stop when so much is spent (prices: callmark.toml)."
+@option("-t", "--tools", group="Conversations", multiple=True, metavar="TOOLS", show_default="a retail store", help=_TOOLS)
+@option("--world", group="Conversations", metavar="WORLD", help="World that plans the conversations: retail, or one from a package.")
+@option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
+@option("--policy", group="Conversations", metavar="FILE", help="Policy text: the system prompt of every conversation.")
+@option("--rules", group="Conversations", metavar="FILE", help="Policy rules in YAML; conversations that break one are rejected.")
+@option(
+    "-a", "--agent", group="Conversations", metavar="AGENT", show_default="rule-based expert", help="Agent, or a name from callmark.toml."
 )
-@click.option("--max-tokens-total", metavar="N", type=_POSITIVE, help="Stop when so many tokens went in and out.")
-@click.option("--resume", is_flag=True, help="Go on where it was interrupted: hold only the conversations that have not been held.")
-@click.option("--no-cache", is_flag=True, help="Ask models also what they were asked and answered before.")
-@click.option("--config", metavar="FILE", help="callmark.toml; the current folder's if not given.")
-@click.option("--scenarios-only", is_flag=True, help="Scenarios out of templates, no conversations.")
-@click.option("--templates", metavar="FILE", help="A YAML list of templates; the help desk's own if not given.")
-@click.option("--tables", metavar="DIR", help="A folder of CSV files, one a table; `tables` beside the templates if not given.")
-@click.option(
-    "-o", "--out", metavar="OUT", required=True, help="The folder for everything; of --scenarios-only a file, - is standard output."
+@option("-u", "--user", group="Conversations", metavar="USER", show_default="rule-based", help="Simulated user.")
+@option("--balance", group="Conversations", is_flag=True, help="Use every tool and every kind of plan about equally often.")
+@option(
+    "--valid", group="Conversations", metavar="FRACTION", type=FRACTION, show_default=str(VALID_SHARE), help="Fraction for valid.jsonl."
 )
-@click.option("--json", "as_json", is_flag=True, help="The counts, for machines.")
+@option("--scenarios-only", group="Scenarios", is_flag=True, help="Generate scenarios from templates instead of conversations.")
+@option("--templates", group="Scenarios", metavar="FILE", show_default="the help desk's", help="YAML list of templates.")
+@option(
+    "--tables", group="Scenarios", metavar="DIR", show_default="tables, next to the templates", help="Folder of CSV files, one per table."
+)
+@option(
+    "-n",
+    "--number",
+    group="Run",
+    metavar="N",
+    type=POSITIVE_INTEGER,
+    show_default=f"{NUMBER}, or all --scenarios",
+    help="Number of conversations or scenarios.",
+)
+@option("--seed", group="Run", metavar="N", type=Integer(), default=SEED, show_default=True, help="Random seed.")
+@option("--resume", group="Run", is_flag=True, help="Resume: simulate missing conversations, and retry errors.")
+@option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
+@option("--concurrency", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="Maximum concurrent conversations.")
+@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="PATH",
+    required=True,
+    help="Output folder. With --scenarios-only, the output file, or - for standard output.",
+)
+@option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_only: bool, **given: Any) -> int:
-    """An expert agent and a simulated user talk over real tools, as planned. A conversation is kept when lint finds nothing in it, every
-    value has a source, the planned end state is reached and no rule is broken; what is not kept is replaced. Writes OUT/train.jsonl and
-    OUT/valid.jsonl. No model is needed; models can speak instead. Exit status 3: fewer were kept than were asked for.
+    """Generate training conversations, or scenarios to simulate.
 
-    --scenarios-only fills templates from tables: `{ticket.title}` is the column `title` of a row of `tickets.csv`. A column that is called
-    `turns:json` holds JSON, every other one text.
+    An expert agent and a simulated user follow a plan, and the agent's tool calls are executed. A conversation is kept if it passes lint,
+    has no hallucinated value, reaches the planned end state and breaks no rule; otherwise it is rejected and replaced. Writes train.jsonl
+    and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
 
-    \b
-    callmark synth -n 300 --seed 7 -o data
-    callmark synth --tools openapi:petstore.yaml -n 100 -o pets
-    callmark synth --tools "mcp:python server.py" --scenarios mine.jsonl --agent openai:gpt-4.1-mini --user openai:gpt-4.1-mini -o data
-    callmark synth --scenarios-only --templates mine.yaml --tables tables -n 100 -o scenarios.jsonl
+    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the column title of a row of tickets.csv. A column
+    named turns:json holds JSON, every other column text.
     """
     if scenarios_only:
         _refuse_given(
-            {key: value for key, value in given.items() if key not in _TEMPLATE_OPTIONS}, "--scenarios-only makes no conversations"
+            {key: value for key, value in given.items() if key not in _TEMPLATE_OPTIONS}, "--scenarios-only generates no conversations"
         )
         _synthesize_scenarios(out, given["templates"], given["tables"], number=number, seed=seed, as_json=as_json)
         return 0
-    _refuse_given({key: given.pop(key) for key in _TEMPLATE_OPTIONS}, "templates are for --scenarios-only")
+    _refuse_given({key: given.pop(key) for key in _TEMPLATE_OPTIONS}, "templates need --scenarios-only")
     if out == "-":
-        raise BadInput("-o names a folder: conversations do not go to standard output")
+        raise BadInput("-o: expected a folder, got -: conversations cannot be written to standard output")
     return _synthesize(out, as_json=as_json, number=number, seed=seed, **given)
 
 
@@ -98,9 +119,11 @@ def _synthesize_scenarios(out: str, templates: str | None, tables: str | None, *
     for scenario_type, number_of_type in result.by_type.items():
         console.print(f"  {number_of_type:>4,} {one_line(scenario_type, 80) or '(no type)'}")
     if result.groups:
-        console.print(f"  {pluralize(result.groups, 'group')} of similar inputs with the same expectation", style="dim")
+        console.print(f"  {pluralize(result.groups, 'group')} of similar inputs with the same expected calls", style="dim")
     if result.duplicates:
-        console.print(f"  {result.duplicates:,} the same as an earlier one but for the id: the tables have too few rows", style="yellow")
+        console.print(
+            f"  {result.duplicates:,} identical to an earlier one except for the ID: the tables have too few rows", style="yellow"
+        )
 
 
 def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, valid: float | None, **options: Any) -> int:
@@ -110,7 +133,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
     from callmark.synthesis.synth import synth
 
     if policy is not None and policy.endswith((".yaml", ".yml")):
-        raise BadInput(f"--policy {policy} is YAML: the policy text was expected", "--rules FILE takes rules.")
+        raise BadInput(f"--policy: expected the policy as text, got the YAML file {policy}", "Pass rules with --rules FILE.")
     text = None if policy is None else read_text_file("--policy", policy)
     try:
         with progress_bars() as progress:
@@ -124,7 +147,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
                 **options,
             )
     except KeyboardInterrupt:
-        print_stderr("callmark: what was held is kept; the same command with --resume goes on.")
+        print_stderr("callmark: finished conversations are saved. Resume with the same command and --resume.")
         raise
     if as_json:
         import msgspec
@@ -147,4 +170,4 @@ def _warn(sentence: str) -> None:
 def _refuse_given(given: "Mapping[str, Any]", why: str) -> None:
     for key, value in given.items():
         if value not in (None, False, ()):
-            raise BadInput(f"{why}: --{key.replace('_', '-')} cannot be given")
+            raise BadInput(f"{why}, so --{key.replace('_', '-')} cannot be given")

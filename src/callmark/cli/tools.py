@@ -1,22 +1,27 @@
-"""`callmark tools`: print the tools of a server, of functions, of an OpenAPI file or of a dataset in OpenAI's format."""
+"""`callmark tools`: print the tools of a server, a Python module, an OpenAPI file or a dataset in OpenAI's format."""
 
 import sys
 
 import click
 
+from callmark.cli.help import Command, argument, option
 
-@click.command(name="tools", short_help="The tools of a server, of Python functions, of an OpenAPI file or of a dataset, as JSON.")
-@click.argument("source", metavar="SOURCE")
-@click.option("--json", "as_json", is_flag=True, help="On one line, for machines.")
+
+@click.command(
+    "tools",
+    cls=Command,
+    examples=("callmark tools 'mcp:python server.py' > tools.json", "callmark tools openapi.yaml", "callmark tools train.jsonl"),
+)
+@argument(
+    "source",
+    metavar="SOURCE",
+    text="mcp:COMMAND, mcp:URL, python:MODULE, an OpenAPI 3 file, or a dataset.",
+)
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON on one line.")
 def command(source: str, as_json: bool) -> None:
-    """The tools of any SOURCE as OpenAI takes them: a JSON list, ready for --tools of the commands that read datasets.
+    """Print the tools of a server, module, OpenAPI file or dataset.
 
-    \b
-    callmark tools mcp:'python server.py'            an MCP server, started for it
-    callmark tools mcp:http://localhost:8000/mcp     one that is running
-    callmark tools python:my_tools                   the functions of a Python module
-    callmark tools openapi.yaml                      the operations of an OpenAPI 3 file
-    callmark tools train.jsonl                       every tool in a dataset
+    Prints a JSON list in OpenAI's format, which --tools of the commands that read datasets accepts. mcp:COMMAND starts the server.
     """
     import msgspec
 

@@ -1,19 +1,20 @@
-"""`callmark view`: serve the page over a folder of runs on this machine."""
+"""`callmark view`: serve a page over a folder of runs on this machine."""
 
 import click
 
+from callmark.cli.help import Command, argument, option
+from callmark.cli.numbers import Integer
 
-@click.command(name="view", short_help="Look at a folder of runs in the browser; follows a run in progress.")
-@click.argument("folder", metavar="[DIR]", default="runs")
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port; any that is free if not given.")
-@click.option("--no-browser", is_flag=True, help="Print the address, open nothing.")
+
+@click.command("view", cls=Command, examples=("callmark view", "callmark view data/runs --port 8000 --no-browser"))
+@argument("folder", metavar="[DIR]", default="runs", text="Folder of runs, or one run; runs if not given.")
+@option("--port", metavar="N", type=Integer(0, 65535), default=0, show_default="any free port", help="Port of the server.")
+@option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def command(folder: str, port: int, no_browser: bool) -> None:
-    """Every run in DIR (runs, if not given): its numbers, charts, cases and conversations, and runs compared. Only this machine can
-    reach it, and only with the token in the address. It reads and never writes; Ctrl-C ends it.
+    """View runs in the browser: metrics, charts, cases, comparisons.
 
-    \b
-    callmark view
-    callmark view runs/base --no-browser
+    Serves every run in DIR, including runs in progress. Only this machine can reach the server, and only with the token in the address. It
+    never writes. Ctrl-C stops it.
     """
     from callmark.api.runs import view
 

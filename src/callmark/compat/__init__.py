@@ -1,1 +1,1 @@
-"""The source documents' own names over the same engine."""
+"""Drop-in interfaces of DeepFabric, the Foundry grader and the LOB evaluation."""

@@ -1,12 +1,12 @@
-"""DeepFabric's evaluator, over the evaluator `schema` (docs/metrics.md, sections 7, 10 and 15).
+"""DeepFabric's `Evaluator`, implemented with callmark's evaluator `schema`.
 
     config = EvaluatorConfig(dataset_path="valid.jsonl", metric_weights={"tool_selection": 0.5, "parameter_accuracy": 0.5})
     results = Evaluator(config).evaluate(predictions=predictions)
     results.metrics.overall_score, [sample.sample_id for sample in results.predictions if not sample.execution_valid]
 
-A sample is a decision point: a row with an `expected_output` is one, a whole conversation is cut into its own. Predictions are given as
-`predictions`, or come from `model`, a function of the messages and the tools. Errors are counted in `processing_errors` and excluded from
-every mean.
+A sample is a decision point: a row with an `expected_output` is one sample, a conversation is cut into its decision points. Predictions are
+passed as `predictions`, or returned by `model`, a function of messages and tools. Errors are counted in `processing_errors` and excluded
+from every metric.
 """
 
 import json
@@ -42,16 +42,16 @@ from callmark.wording import did_you_mean, pluralize
 Model = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 FilePath = str | PathLike[str]
 
-_ONLY_VALUE = {"evaluators": "tool_calling", "reporters": "file"}  # fields of DeepFabric in which only this value is supported
-_HINT = "Give what it answered as predictions, or a function as the model."
+_ONLY_VALUE = {"evaluators": "tool_calling", "reporters": "file"}  # DeepFabric fields with only one supported value
+_HINT = "Pass predictions, or a function of (messages, tools) as model."
 _UNSUPPORTED = {
-    "inference_config": ("inference_config names a model to run, no model is run here", _HINT),
-    "multi_turn": ("multi_turn plays whole conversations, single decision points are graded here", "Leave it out."),
-    "max_turns": ("max_turns is for whole conversations, single decision points are graded here", "Leave it out."),
-    "cloud_api_key": ("cloud_api_key is for a service that results are sent to, nothing is sent from here", ""),
+    "inference_config": ("inference_config is not supported: models are not run by name", _HINT),
+    "multi_turn": ("multi_turn is not supported: only single decision points are graded", "Remove it."),
+    "max_turns": ("max_turns is not supported: only single decision points are graded", "Remove it."),
+    "cloud_api_key": ("cloud_api_key is not supported: results are not uploaded", "Remove it."),
 }
 _FIELDS = ("dataset_path", "metric_weights", "max_samples", "output_path", "model", "save_predictions", "batch_size", *_ONLY_VALUE)
-_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "calls", "text")  # of a message rather than a call
+_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "calls", "text")  # in a message, but not in a call
 _CALL_KEYS = ("function", "tool", "name", "functionName")
 _CALL_LIST_KEYS = ("tool_calls", "calls", "function_call")
 _ID_KEYS = ("id", "case", "sample_id")
@@ -71,10 +71,10 @@ _decode_row = msgspec.json.Decoder(_Row).decode
 
 
 class EvaluatorConfig:
-    """What to evaluate and how. A leading `...`, as in DeepFabric's documentation, is ignored.
+    """Dataset and options of an evaluation. A leading `...`, as in DeepFabric's documentation, is ignored.
 
-    `save_predictions=False` writes no file. `batch_size` changes nothing: every sample is graded by itself. An unknown field, an unusable
-    weight and the name of a model in place of a function raise `BadInput`.
+    With `save_predictions=False`, no file is written. `batch_size` has no effect: each sample is graded separately. An unknown field, an
+    invalid weight, and a model name in place of a function raise `BadInput`.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class EvaluatorConfig:
         **others: Any,
     ) -> None:
         if any(argument is not ... for argument in leading):
-            raise BadInput("the fields of EvaluatorConfig are given by name", f"They are {', '.join(_FIELDS)}.")
+            raise BadInput("EvaluatorConfig takes keyword arguments only", f"Supported: {', '.join(_FIELDS)}.")
         for name, value in others.items():
             _check_field(name, value)
         if isinstance(model, str) or (model is not None and not callable(model)):
-            raise BadInput(f"model is {dump(model)}, a function of (messages, tools) was expected: no model is run here by its name", _HINT)
+            raise BadInput(f"model: expected a function of (messages, tools), got {dump(model)}", _HINT)
         if max_samples is not None and (not isinstance(max_samples, int) or isinstance(max_samples, bool) or max_samples < 1):
-            raise BadInput(f"max_samples is {dump(max_samples)}, a whole number of at least 1 was expected")
+            raise BadInput(f"max_samples: expected an integer of at least 1, got {dump(max_samples)}")
         self.dataset_path = dataset_path
         self.metric_weights = complete_weights(_check_weights(metric_weights))
         self.max_samples = max_samples
@@ -107,7 +107,7 @@ class EvaluatorConfig:
 
 
 class EvaluationMetrics(Struct, frozen=True):
-    """Means over the processed samples, NaN where there is none. `samples_evaluated` counts errors too."""
+    """Means over the processed samples, NaN if there are none. `samples_evaluated` includes errors."""
 
     tool_selection_accuracy: float
     parameter_accuracy: float
@@ -120,9 +120,9 @@ class EvaluationMetrics(Struct, frozen=True):
 
 
 class SampleEvaluation(Struct, frozen=True):
-    """One sample. Of several calls, expected or predicted, the first is shown; correctness is that of all of them.
+    """One sample. Tool and parameters are those of the first call; correctness covers all calls.
 
-    With an `error` nothing is correct and nothing is counted. `response_score` is 0: responses are not evaluated.
+    A sample with an `error` is not correct and is excluded from the metrics. `response_score` is 0: responses are not evaluated.
     """
 
     sample_id: str
@@ -142,7 +142,7 @@ class SampleEvaluation(Struct, frozen=True):
 
 
 class EvaluationResult(Struct, frozen=True):
-    """The metrics, and every sample in the dataset's order."""
+    """The metrics, and every sample in dataset order."""
 
     metrics: EvaluationMetrics
     predictions: list[SampleEvaluation]
@@ -155,20 +155,20 @@ class Evaluator:
         self.config = config
 
     def evaluate(self, dataset: Any = None, predictions: Any = None) -> EvaluationResult:
-        """Evaluate a dataset: a path, a `Dataset`, or rows (objects, conversations, cases); `dataset_path` where it is not given.
+        """Evaluate a dataset: a path, a `Dataset`, or rows (objects, conversations, cases). The default is `dataset_path`.
 
-        `predictions` are in the dataset's order, or by id: a mapping, or rows with an `id`. Each is a list of calls in any shape, a
-        message, None for no call, an exception or `{"error": …}`; in a row by id it is the row itself or its `prediction`. A sample
-        without a prediction has an error. An empty dataset, a prediction for no sample and two for one raise `BadInput`.
+        `predictions` are in dataset order, or by id: a mapping, or rows with an `id`. Each prediction is a list of calls in any shape, a
+        message, None for no call, an exception or `{"error": …}`; a row with an id may have it in `prediction`. A sample without a
+        prediction is an error. An empty dataset, a prediction without a sample, and two predictions for one sample raise `BadInput`.
         """
         source = dataset if dataset is not None else self.config.dataset_path
         if source is None:
-            raise BadInput("there is no dataset: dataset_path or evaluate(dataset=…) was expected")
+            raise BadInput("the dataset is missing", "Set dataset_path, or pass evaluate(dataset=…).")
         samples = list(islice(_samples(_rows(source)), min(self.config.max_samples or maxsize, maxsize)))
         if not samples:
             raise BadInput(
-                "the dataset has no sample: there is no row in it, or no call in its conversations",
-                "callmark.expand(…, abstain=True) also makes samples in which no call is right.",
+                "the dataset has no samples: it has no rows, or its conversations have no tool calls",
+                "callmark.expand(…, abstain=True) also creates samples without expected calls.",
             )
         outputs = self._predictions([case for case, _ in samples], predictions)
         evaluator = SchemaEvaluator(self.config.metric_weights)
@@ -180,13 +180,13 @@ class Evaluator:
 
     def _predictions(self, cases: list[Case], predictions: Any) -> Iterator[Prediction]:
         if isinstance(predictions, str | bytes) or (predictions is not None and not isinstance(predictions, Iterable)):
-            raise BadInput(f"predictions are of type {type(predictions).__name__}, a list or a mapping by id was expected")
+            raise BadInput(f"predictions: expected a list or a mapping by id, got {type(predictions).__name__}")
         if predictions is not None:
             listed = predictions if isinstance(predictions, Mapping) else list(predictions)
             return _match_predictions(cases, listed, all_samples=self.config.max_samples is None)
         if self.config.model is None:
-            raise BadInput("there is nothing to grade: evaluate(predictions=…) or EvaluatorConfig(model=…) was expected", _HINT)
-        return (_read_prediction(case.id, _call_model(self.config.model, case), f"what the model gave for {case.id}") for case in cases)
+            raise BadInput("the predictions are missing", "Pass evaluate(predictions=…) or EvaluatorConfig(model=…).")
+        return (_read_prediction(case.id, _call_model(self.config.model, case), f"model output for {case.id}") for case in cases)
 
 
 def _check_field(name: str, value: Any) -> None:
@@ -196,20 +196,20 @@ def _check_field(name: str, value: Any) -> None:
     elif name in _ONLY_VALUE:
         values = value if isinstance(value, list | tuple | dict) else [value]
         if any(each != _ONLY_VALUE[name] for each in values):
-            raise BadInput(f"{name} is {dump(value)}, here it can only be {_ONLY_VALUE[name]}")
+            raise BadInput(f"{name}: expected {_ONLY_VALUE[name]}, got {dump(value)}", "No other value is supported.")
     else:
-        raise BadInput(f"EvaluatorConfig has no field {name!r}{did_you_mean(name, _FIELDS)}", f"Its fields are {', '.join(_FIELDS)}.")
+        raise BadInput(f"EvaluatorConfig has no field {name!r}{did_you_mean(name, _FIELDS)}", f"Supported: {', '.join(_FIELDS)}.")
 
 
 def _check_weights(weights: Any) -> Mapping[str, float] | None:
-    """Return the weights unchanged if they are a name and a number each; the evaluator checks what they mean."""
+    """Return the weights unchanged if they are numbers by name; the evaluator checks names and values."""
     if weights is None:
         return None
     if not isinstance(weights, Mapping):
-        raise BadInput(f"metric_weights is {dump(weights)}, a weight for each metric was expected")
+        raise BadInput(f"metric_weights: expected a mapping from metrics to numbers, got {dump(weights)}")
     for name, weight in weights.items():
         if not isinstance(name, str) or not isinstance(weight, int | float) or not is_strict(weight):
-            raise BadInput(f"the weight of {name} is {dump(weight)}, a number was expected")
+            raise BadInput(f"metric_weights: {name}: expected a number, got {dump(weight)}")
     return weights
 
 
@@ -218,7 +218,7 @@ def _rows(source: Any) -> Iterator[Conversation]:
         yield from load(source)
         return
     if isinstance(source, Mapping | Conversation) or not isinstance(source, Iterable):
-        raise BadInput(f"the dataset is of type {type(source).__name__}, a path or a list of rows was expected")
+        raise BadInput(f"dataset: expected a path or a list of rows, got {type(source).__name__}")
     context = ReadContext()
     for number, row in enumerate(source, 1):
         yield row if isinstance(row, Conversation) else _read_row(row, Place("the dataset", number, "item"), context)
@@ -226,7 +226,7 @@ def _rows(source: Any) -> Iterator[Conversation]:
 
 def _read_row(row: Any, place: Place, context: ReadContext) -> Conversation:
     if not isinstance(row, Mapping):
-        raise BadInput(f"{place}: the row is of type {type(row).__name__}, an object with messages was expected")
+        raise BadInput(f"{place}: expected an object with messages, got {type(row).__name__}")
     text = dump(dict(row)).encode()
     try:
         return detect_format(text).read(text, place, context)
@@ -235,7 +235,7 @@ def _read_row(row: Any, place: Place, context: ReadContext) -> Conversation:
 
 
 def _samples(rows: Iterator[Conversation]) -> Iterator[tuple[Case, str | None]]:
-    """Yield each decision point and the text answer in its row, if there is one."""
+    """Yield each decision point with the expected response text in its row, if any."""
     first = next(rows, None)
     if first is None:
         return
@@ -243,9 +243,9 @@ def _samples(rows: Iterator[Conversation]) -> Iterator[tuple[Case, str | None]]:
         for row in chain([first], rows):
             where = f"{row.place}: " if row.place else ""
             if not isinstance(row, Case):
-                raise BadInput(f"{where}{row.id} has no expected_output, as the rows before it have")
+                raise BadInput(f"{where}{row.id} has no expected_output, but earlier rows do")
             if row.is_scenario:
-                raise BadInput(f"{where}{row.id} is a scenario: only decision points and conversations can be evaluated")
+                raise BadInput(f"{where}{row.id} is a scenario; only decision points and conversations can be evaluated")
             yield row, _expected_answer(row)
         return
     current = [first]
@@ -265,17 +265,17 @@ def _last_answer(row: Conversation) -> str | None:
 
 
 def _expected_answer(case: Case) -> str | None:
-    """Return the text beside the expected calls; a case has it only in the row it was read from."""
+    """Return the text that accompanies the expected calls. It is only in the original row of a case."""
     try:
         row = _decode_row(case.original.row)
-    except (msgspec.MsgspecError, RecursionError):  # no row, or one that has other things there
+    except (msgspec.MsgspecError, RecursionError):  # no original row, or another shape
         return None
     output = row.expected_output or (row.item.expected_output if row.item else None)
     return _text(output.content) if output else None
 
 
 def _text(content: Any) -> str | None:
-    """Return the text of a message's content; None where there is none."""
+    """Return the text of a message's content; None if there is none."""
     if isinstance(content, list):
         content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _NOT_TEXT)]
     return content_text(content) or None
@@ -290,20 +290,18 @@ def _call_model(model: Model, case: Case) -> Any:
 
 
 def _match_predictions(cases: list[Case], predictions: Any, *, all_samples: bool) -> Iterator[Prediction]:
-    """Yield the prediction for each case. Where only some samples are evaluated, predictions for the others are ignored."""
+    """Yield the prediction for each case. Unless `all_samples`, predictions for other samples are ignored."""
     outputs = _by_id(predictions)
     keys: list[str | int] = [case.id for case in cases]
     if outputs is None:
         outputs, keys = dict(enumerate(predictions)), list(range(len(cases)))
     known = set(keys)
     if len(known) < len(keys):
-        raise BadInput("two samples have the same id: predictions for them must come in the dataset's order")
+        raise BadInput("two samples have the same id", "Pass the predictions as a list in dataset order.")
     if all_samples and (unknown := next((key for key in outputs if key not in known), None)) is not None:
         if isinstance(unknown, int):
-            raise BadInput(
-                f"there are {pluralize(len(outputs), 'prediction')} for {pluralize(len(cases), 'sample')}, one each was expected"
-            )
-        raise BadInput(f"there is a prediction for {unknown!r}, but no such sample{did_you_mean(unknown, map(str, known))}")
+            raise BadInput(f"expected {pluralize(len(cases), 'prediction')}, one per sample, got {len(outputs):,}")
+        raise BadInput(f"prediction for unknown sample {unknown!r}{did_you_mean(unknown, map(str, known))}")
     for case, key in zip(cases, keys, strict=True):
         yield (
             _read_prediction(case.id, outputs[key], f"predictions[{key!r}]")
@@ -313,7 +311,7 @@ def _match_predictions(cases: list[Case], predictions: Any, *, all_samples: bool
 
 
 def _by_id(predictions: Any) -> dict[str | int, Any] | None:
-    """Return the predictions by the id of their sample; None where they have no ids and come in order."""
+    """Return the predictions by sample id; None if they have no ids and are in order."""
     if isinstance(predictions, Mapping):
         return {str(name): output for name, output in predictions.items()}
     names = [_sample_id(output) for output in predictions]
@@ -322,7 +320,7 @@ def _by_id(predictions: Any) -> dict[str | int, Any] | None:
     found: dict[str | int, Any] = {}
     for index, (name, output) in enumerate(zip(names, predictions, strict=True)):
         if name is None:
-            raise BadInput(f"predictions[{index}] has no id, as others have")
+            raise BadInput(f"predictions[{index}] has no id, but others do")
         if name in found:
             raise BadInput(f"predictions[{index}] is a second prediction for {name!r}")
         found[name] = output["prediction"] if isinstance(output, Mapping) and "prediction" in output else output
@@ -330,7 +328,7 @@ def _by_id(predictions: Any) -> dict[str | int, Any] | None:
 
 
 def _sample_id(output: Any) -> str | None:
-    """Return the sample id of a prediction. The own ids of a call and of a message are not meant."""
+    """Return the sample id of a prediction; None for a call or a message, whose `id` is not a sample id."""
     if isinstance(output, Prediction):
         return output.case
     if not isinstance(output, Mapping) or "role" in output or not any(key in output for key in ("prediction", "error", *_MESSAGE_KEYS)):
@@ -350,11 +348,11 @@ def _read_prediction(name: str, output: Any, place: str) -> Prediction:
             return Prediction(name, calls=read_calls(output))
         case Mapping():
             return _read_message(name, dict(output), place)
-    raise BadInput(f"{place} is of type {type(output).__name__}, a list of calls, a message, None or an error was expected")
+    raise BadInput(f"{place}: expected a list of calls, a message, None or an error, got {type(output).__name__}")
 
 
 def _read_message(name: str, message: dict[str, Any], place: str) -> Prediction:
-    """Read a call, a message, or a row in any shape that `callmark grade` reads."""
+    """Read a call, a message, or a row in any shape that `callmark grade` supports."""
     if error := message.get("error"):
         return Prediction(name, error=scrub(error) if isinstance(error, str) else dump(error))
     if any(key in message for key in _CALL_KEYS) and not any(key in message for key in _MESSAGE_KEYS):
@@ -374,7 +372,7 @@ def _read_message(name: str, message: dict[str, Any], place: str) -> Prediction:
 def _evaluate(
     case: Case, answer: str | None, prediction: Prediction, evaluator: SchemaEvaluator
 ) -> tuple[SampleEvaluation, dict[str, float]]:
-    """Return the sample as it is reported, and its values; none for an error."""
+    """Return the reported sample and its metric values; no values for an error."""
     attempt, _ = best_attempt([case.expected, *case.alternatives], prediction.calls, tools=case.tools)
     values = {} if prediction.error else {name: value or 0.0 for name, value in evaluator.evaluate(attempt).values.items()}
     expected, predicted = next(iter(attempt.expected), None), next(iter(prediction.calls), None)

@@ -1,4 +1,4 @@
-"""The Foundry grader: one score for one item and the output of a model (docs/metrics.md, section 6)."""
+"""The Foundry grader: one score for an item and a model's output."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ from callmark.types import Tool
 def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     """Return `call.score` of `sample["output_tools"]` against `item["expected_output"]["tool_calls"]`.
 
-    An `{"item": …}` wrapper is unwrapped; `item["tools"]` gives the schemas, and is ignored where it cannot be read. Of `alternatives`
-    the best counts. Missing calls are no calls; an unusable matcher raises `BadInput`.
+    An `{"item": …}` wrapper is removed. `item["tools"]` has the schemas; it is ignored if it is invalid. With `alternatives`, the best
+    score is returned. A missing list of calls is an empty one. An invalid matcher raises `BadInput`.
     """
     inner = item.get("item")
     record = inner if isinstance(inner, dict) else item
     expected = record.get("expected_output") or {}
     if not isinstance(expected, dict):
-        raise BadInput("expected_output is no object, one with tool_calls was expected")
+        raise BadInput(f"expected_output: expected an object with tool_calls, got {type(expected).__name__}")
     alternatives = expected.get("alternatives") or []
     if not isinstance(alternatives, list):
-        raise BadInput("expected_output.alternatives is no list, a list of lists of calls was expected")
+        raise BadInput(f"expected_output.alternatives: expected a list of lists of calls, got {type(alternatives).__name__}")
     actual = read_calls(sample.get("output_tools"))
     tools = _tools(record.get("tools"))
     accepted = [read_expected_calls(calls) for calls in (expected.get("tool_calls"), *alternatives)]

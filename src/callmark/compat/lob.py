@@ -1,4 +1,4 @@
-"""The API of the LOB evaluation: five evaluators, a base class, and the service that runs them (docs/metrics.md, sections 8 and 15).
+"""The API of the LOB evaluation: five evaluators, a base class, and the service that runs them.
 
     from callmark.compat.lob import EvaluationService, FunctionCallPrecisionEvaluator, FunctionCallRecallEvaluator
 
@@ -39,7 +39,7 @@ _AVERAGINGS = ("micro", "macro")
 
 
 class EvaluatorResult(dict[str, Any]):
-    """A score as an attribute, and as an object `{"score": …}`, which azure-ai-evaluation makes columns of."""
+    """A score, as an attribute and as `{"score": …}`, which azure-ai-evaluation turns into a column."""
 
     def __init__(self, score: float) -> None:
         super().__init__(score=score)
@@ -51,20 +51,20 @@ class EvaluatorResult(dict[str, Any]):
 
 
 class Evaluator:
-    """Base of a user's evaluator: override `evaluate`, or a `__call__` that returns an `EvaluatorResult`."""
+    """Base class for custom evaluators: override `evaluate`, or a `__call__` that returns an `EvaluatorResult`."""
 
     def __call__(self, *, actual_function_calls: Any, expected_function_calls: Any, **kwargs: Any) -> EvaluatorResult:
         return EvaluatorResult(score=self.evaluate(actual_function_calls, expected_function_calls))
 
     def evaluate(self, actual_function_calls: Any, expected_function_calls: Any) -> float:
-        raise NotImplementedError(f"{type(self).__name__} has no evaluate")
+        raise NotImplementedError(f"{type(self).__name__} does not define evaluate")
 
 
 class _ProcessEvaluator(Evaluator):
-    """One metric of the evaluator `process`. Calls come in any shape, as a list or as its JSON text; null is none.
+    """One metric of the evaluator `process`. Calls may have any shape, as a list or as JSON text; null means no calls.
 
-    Actual calls never raise: what cannot be read is a malformed call. Expected calls that cannot be read raise `BadInput`. So does a row
-    without a prediction (an `error_message`, or no column of calls, or NaN in it), which azure-ai-evaluation then excludes from the mean.
+    Invalid actual calls never raise: they become malformed calls. Invalid expected calls raise `BadInput`. So does a row without a
+    prediction (an `error_message`, no column of calls, or NaN in it); azure-ai-evaluation then excludes the row from the mean.
     """
 
     column: ClassVar[str]  # its name in the LOB evaluation
@@ -73,9 +73,9 @@ class _ProcessEvaluator(Evaluator):
     def __init__(
         self, *, ignore: Iterable[str] = IGNORED_FUNCTIONS, averaging: Literal["micro", "macro"] = "micro", tools: Any = None
     ) -> None:
-        """`ignore` are globs of functions that do not count; `averaging` is as in `ProcessEvaluator`; `tools` are for rows without any."""
+        """`ignore` are globs of functions to ignore; `averaging` is as in `ProcessEvaluator`; `tools` are for rows without tools."""
         if averaging not in _AVERAGINGS:
-            raise BadInput(f"averaging is {averaging!r}, micro or macro was expected{did_you_mean(str(averaging), _AVERAGINGS)}")
+            raise BadInput(f"averaging: expected micro or macro, got {averaging!r}{did_you_mean(str(averaging), _AVERAGINGS)}")
         self._evaluator = ProcessEvaluator((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)
         self._tools = read_tools(tools)
 
@@ -89,7 +89,7 @@ class _ProcessEvaluator(Evaluator):
         **kwargs: Any,
     ) -> EvaluatorResult:
         if isinstance(error_message, str) and error_message:
-            raise BadInput(f"there is no answer to score: {error_message}")
+            raise BadInput(f"no prediction to score: {error_message}")
         return EvaluatorResult(self._score(actual_function_calls, expected_function_calls, _read_tools(tools) or self._tools))
 
     def evaluate(self, actual_function_calls: Any, expected_function_calls: Any) -> float:
@@ -107,31 +107,31 @@ class FunctionCallPrecisionEvaluator(_ProcessEvaluator):
 
 
 class FunctionCallRecallEvaluator(_ProcessEvaluator):
-    """The share of expected calls that were made."""
+    """The share of expected calls that were matched by an actual call."""
 
     column, metric = "Recall_fn", "recall"
 
 
 class FunctionCallArgsPrecisionEvaluator(_ProcessEvaluator):
-    """The share of actual arguments, in calls that were expected, that agree."""
+    """The share of actual arguments that are correct, over matched calls."""
 
     column, metric = "Precision_args", "args_precision"
 
 
 class FunctionCallArgsRecallEvaluator(_ProcessEvaluator):
-    """The share of expected arguments, in calls that were made, that agree."""
+    """The share of expected arguments that are correct, over matched calls."""
 
     column, metric = "Recall_args", "args_recall"
 
 
 class FunctionCallReliabilityEvaluator(_ProcessEvaluator):
-    """1 when the other four are 1, else 0."""
+    """1 if the other four metrics are 1, else 0."""
 
     column, metric = "Reliability", "reliability"
 
 
 def _read_tools(column: Any) -> tuple[Tool, ...]:
-    """Return the row's own tools; none where a column of that name holds something else."""
+    """Return the row's own tools; empty if its `tools` column holds something else."""
     try:
         return read_tools(column)
     except BadInput:

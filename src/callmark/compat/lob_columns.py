@@ -1,4 +1,4 @@
-"""Columns of the LOB evaluation and of azure-ai-evaluation: reading their values, passing them to functions, mapping them."""
+"""Columns of the LOB evaluation and of azure-ai-evaluation: read their values, pass them to functions, map them."""
 
 import inspect
 import json
@@ -16,20 +16,20 @@ from callmark.wording import did_you_mean
 
 Mappings = dict[str, dict[str, tuple[str, str]]]  # by evaluator, by parameter: (`data` or `target`, column)
 
-_MOST_DIGITS = 400  # longer integers are outside double range, and Python does not convert thousands of digits
-_SHOWN = 60  # characters of a wrong value
+_MOST_DIGITS = 400  # longer integers exceed the range of a double, and Python refuses to convert thousands of digits
+_SHOWN = 60  # characters of a value in a message
 _REFERENCE = re.compile(r"\$\{(data|target|outputs)\.([^{}]+)\}")
 MISSING = math.nan  # a missing value in a data frame
-_FORM = "A column is written as ${data.expected_function_calls} or ${target.function_calls}."
+_FORM = "Write a column as ${data.expected_function_calls} or ${target.function_calls}."
 
 
 def actual_calls(value: Any) -> tuple[Call, ...]:
-    """Return the calls in a column: a list in any shape or the JSON text of one; null and blank are none. Anything else is malformed.
+    """Return the calls in a column: a list in any shape, or its JSON text. Null and blank mean no calls; anything else is malformed.
 
     `MISSING` raises `BadInput`: a missing prediction is not a prediction without calls.
     """
     if is_missing(value):
-        raise BadInput("actual_function_calls is missing, a list of calls was expected", _FORM)
+        raise BadInput("actual_function_calls is missing", _FORM)
     try:
         return read_calls(_decode(value))
     except (ValueError, RecursionError):
@@ -37,20 +37,20 @@ def actual_calls(value: Any) -> tuple[Call, ...]:
 
 
 def expected_calls(value: Any) -> tuple[Call, ...]:
-    """Return the expected calls in a column; what is no list of calls, and an unusable matcher, raise `BadInput`."""
+    """Return the expected calls in a column. Anything but a list of calls, and an invalid matcher, raise `BadInput`."""
     if is_missing(value):
-        raise BadInput("expected_function_calls is missing, a list of calls was expected")
+        raise BadInput("expected_function_calls is missing")
     try:
         decoded = _decode(value)
     except (ValueError, RecursionError):
-        raise BadInput(f"expected_function_calls is not JSON: {_short(value)}, a list of calls was expected") from None
+        raise BadInput(f"expected_function_calls is not valid JSON: expected a list of calls, got {_short(value)}") from None
     if decoded is not None and not isinstance(decoded, list | tuple | dict | Call):
-        raise BadInput(f"expected_function_calls is {_short(decoded)}, a list of calls was expected")
+        raise BadInput(f"expected_function_calls: expected a list of calls, got {_short(decoded)}")
     return read_expected_calls(decoded)
 
 
 def decode_loosely(text: str | bytes) -> Any:
-    """Return the value of a JSON text, even of one that is not strict: that makes a call malformed, not the text around it."""
+    """Decode JSON that may not be strict: a non-strict value makes its call malformed, not the whole text."""
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < _MOST_DIGITS else float(digits))
 
 
@@ -60,7 +60,7 @@ def is_missing(value: Any) -> bool:
 
 
 def accepted_columns(function: Callable[..., Any], columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the columns that a function takes by name; all of them where it takes any."""
+    """Return the columns that a function accepts by name; all columns if it has `**kwargs`."""
     parameters = _parameters(function)
     if parameters is None or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return dict(columns)
@@ -70,47 +70,49 @@ def accepted_columns(function: Callable[..., Any], columns: Mapping[str, Any]) -
 
 
 def check_target(target: Callable[..., Any], columns: Iterable[str]) -> None:
-    """Raise `BadInput` where the target takes a column that no row has, or cannot be called at all."""
+    """Raise `BadInput` if the target requires a column that no row has, or cannot be called at all."""
     if not callable(target):
-        raise BadInput(f"eval_target is {_short(target)}, a function was expected")
+        raise BadInput(f"eval_target: expected a function, got {_short(target)}")
     if inspect.isclass(target):
-        raise BadInput(f"eval_target is the class {target.__name__}, an object was expected: {target.__name__}()")
+        raise BadInput(f"eval_target: expected an instance, {target.__name__}(), got the class {target.__name__}")
     known = list(columns)
     for parameter in _parameters(target) or ():
         if parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise BadInput(f"eval_target takes {parameter.name!r} by position, but is called with the row's fields by name")
+            raise BadInput(f"eval_target: parameter {parameter.name!r} is positional-only, but rows are passed as keyword arguments")
         if parameter.name not in known:
             hint = f"The rows have {', '.join(known)}."
-            raise BadInput(f"eval_target takes {parameter.name!r}, which no row has{did_you_mean(parameter.name, known)}", hint)
+            raise BadInput(f"eval_target: no row has {parameter.name!r}{did_you_mean(parameter.name, known)}", hint)
 
 
 def read_mappings(config: Mapping[str, Any] | None, evaluators: Iterable[str], columns: Iterable[str]) -> Mappings:
-    """Return the mappings of `evaluators_config`; `default` is for evaluators without an entry, as in azure-ai-evaluation."""
+    """Return the column mappings of `evaluators_config`. `default` is for evaluators without an entry, as in azure-ai-evaluation."""
     if config is None:
         return {}
     if not isinstance(config, Mapping):
-        raise BadInput(f"evaluators_config is {_short(config)}, an object by evaluator was expected")
+        raise BadInput(f"evaluators_config: expected an object by evaluator, got {_short(config)}")
     names, known, mappings = [*evaluators, "default"], list(columns), {}
     for name, entry in config.items():
         where = f"evaluators_config: {name}"
         if name not in names:
-            raise BadInput(f"evaluators_config: there is no evaluator called {name!r}{did_you_mean(str(name), names)}")
+            raise BadInput(
+                f"evaluators_config: unknown evaluator {name!r}{did_you_mean(str(name), names)}", f"Evaluators: {', '.join(names)}."
+            )
         if not isinstance(entry, Mapping):
-            raise BadInput(f"{where} is {_short(entry)}, an object with column_mapping was expected")
+            raise BadInput(f"{where}: expected an object with column_mapping, got {_short(entry)}")
         for key in entry:
-            if key != "column_mapping" and not str(key).startswith("_"):  # azure keeps some of its own there
-                raise BadInput(f"{where} has {key!r}, only column_mapping is known")
+            if key != "column_mapping" and not str(key).startswith("_"):  # azure-ai-evaluation adds private keys
+                raise BadInput(f"{where}: unknown key {key!r}; expected column_mapping")
         mapping = entry.get("column_mapping") or {}
         if not isinstance(mapping, Mapping):
-            raise BadInput(f"{where}: column_mapping is {_short(mapping)}, an object was expected")
+            raise BadInput(f"{where}: column_mapping: expected an object, got {_short(mapping)}")
         mappings[name] = {parameter: _read_reference(f"{where}: {parameter}", value, known) for parameter, value in mapping.items()}
     return mappings
 
 
 def column_value(row: Mapping[str, Any], path: str) -> Any:
-    """Return the value of a column, or of a field in it (`customer.name`); `KeyError` where there is none."""
+    """Return the value of a column, or of a field in it (`customer.name`); raise `KeyError` if there is none."""
     if path in row:
         return row[path]
     value: Any = row
@@ -124,7 +126,7 @@ def column_value(row: Mapping[str, Any], path: str) -> Any:
 def _read_reference(where: str, text: Any, known: list[str]) -> tuple[str, str]:
     match = _REFERENCE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise BadInput(f"{where} is {_short(text)}, a column was expected", _FORM)
+        raise BadInput(f"{where}: expected a column, got {_short(text)}", _FORM)
     source, path = match.groups()
     if source == "data" and path not in known and path.split(".")[0] not in known:
         raise BadInput(f"{where}: no row has {path!r}{did_you_mean(path, known)}", f"The rows have {', '.join(known)}.")

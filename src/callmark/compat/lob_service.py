@@ -1,10 +1,10 @@
-"""The evaluation service of the LOB evaluation: run a target on every scenario of a file and write the two result files.
+"""The evaluation service of the LOB evaluation: run a target on every scenario in a file and write the two result files.
 
-The target is called with those of the row's fields that it takes by name (`id, description, scenarioType, instructions,
-task_completion_condition, expected_function_calls`, and whatever else the row has). It may be async. It returns an object with
-`function_calls`, perhaps `chat_history` and `error_message`, or only the list of calls. An exception, an `error_message` and a missing
-prediction are errors of the row: recorded with their text, their scores null, excluded from the means. `ChatSimulator` is such a target; a
-target with an `aclose` is closed in the end. The files are those of docs/metrics.md, section 15.
+The target is called with the fields of the row that it accepts by name: `id`, `description`, `scenarioType`, `instructions`,
+`task_completion_condition`, `expected_function_calls`, and any other field of the row. It may be async. It returns an object with
+`function_calls` and optionally `chat_history` and `error_message`, or only the list of calls. An exception, an `error_message` and a
+missing prediction are errors: the row is written with its error message and null scores, and excluded from the means. `ChatSimulator` is
+such a target. A target with an `aclose` method is closed at the end.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ from callmark.formats.evaluation_results import METRICS, RESULTS, metrics_json, 
 from callmark.types import Case, Prediction
 from callmark.wording import did_you_mean
 
-Wait = Callable[[Any], Any]  # returns a value, or the result of an awaitable
+Wait = Callable[[Any], Any]  # awaits a value if it is awaitable
 Evaluators = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
 
 
 class Evaluation(Struct, frozen=True):
-    """The means (None for a mean of nothing), the rows of `evaluation_results.json`, and the counts of scored rows and errors."""
+    """The means (None if there is nothing to average), the rows of `evaluation_results.json`, and the counts of scored rows and errors."""
 
     metrics: dict[str, float | None]
     rows: list[dict[str, Any]]
@@ -62,7 +62,7 @@ class _ScoredRow(Struct):
 
 
 class EvaluationService:
-    """Runs a target on ground truth and evaluators on its predictions, one row after the other."""
+    """Runs a target on scenarios and evaluators on its predictions, row by row."""
 
     def evaluate(
         self,
@@ -73,10 +73,11 @@ class EvaluationService:
         evaluators_config: Mapping[str, Any] | None = None,
         experiment_name: str | None = None,
     ) -> Evaluation:
-        """Write both files into `output_path`, or into the folder `experiment_name` in it, and return what they hold.
+        """Evaluate a target, write both files to `output_path` (or its subfolder `experiment_name`), and return their contents.
 
-        `evaluators` is a mapping from names, or a list: then the five have their LOB names and others that of their class.
-        `evaluators_config` maps columns as azure-ai-evaluation does. An exception in an evaluator raises `BadInput`: nothing is written.
+        `evaluators` is a mapping from names, or a list: then the five built-in evaluators have their LOB names, and others the name of
+        their class. `evaluators_config` maps columns as in azure-ai-evaluation. An exception in an evaluator raises `BadInput`, and nothing
+        is written.
         """
         cases = _load_scenarios(ground_truth_data_path)
         rows = [_read_columns(case) for case in cases]
@@ -88,7 +89,7 @@ class EvaluationService:
         _create_folder(folder)
 
         def run() -> list[_ScoredRow]:
-            with asyncio.Runner() as runner:  # one event loop for all rows, so that a target's connections outlive a row
+            with asyncio.Runner() as runner:  # one event loop for all rows, so that a target can reuse its connections
                 wait = partial(_wait, runner)
                 scored: list[_ScoredRow] = []
                 try:
@@ -122,16 +123,16 @@ def _load_scenarios(path: str | PathLike[str]) -> list[Case]:
     dataset = load(path)
     if dataset.format.name != "scenarios":
         hint = "Each row needs instructions for a user and expected_function_calls."
-        raise BadInput(f"{dataset.name} is {dataset.format.title}, scenarios were expected", hint)
+        raise BadInput(f"{dataset.name}: expected scenarios, got {dataset.format.title}", hint)
     return [row for row in dataset if isinstance(row, Case)]
 
 
 def _read_columns(case: Case) -> dict[str, Any]:
-    """Return the columns of a row: the six of the LOB evaluation, and whatever else it has."""
+    """Return the columns of a row: the six of the LOB evaluation, and any others it has."""
     try:
         row = decode_loosely(case.original.row)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{case.place}: the row cannot be read: {error}") from None
+        raise BadInput(f"{case.place}: not valid JSON: {error}") from None
     return {
         "id": case.id,
         "description": case.description,
@@ -145,34 +146,34 @@ def _read_columns(case: Case) -> dict[str, Any]:
 
 def _name_evaluators(evaluators: Evaluators) -> dict[str, Callable[..., Any]]:
     if not isinstance(evaluators, Mapping | list | tuple):
-        raise BadInput(f"evaluators is {type(evaluators).__name__}, a list or a mapping from names was expected")
+        raise BadInput(f"evaluators: expected a list or a mapping from names, got {type(evaluators).__name__}")
     named = dict(evaluators) if isinstance(evaluators, Mapping) else {}
     for evaluator in () if isinstance(evaluators, Mapping) else evaluators:
         name = str(getattr(evaluator, "column", None) or getattr(evaluator, "__name__", type(evaluator).__name__))
         if name in named:
-            hint = f'Give them names: {{"Mine": {type(evaluator).__name__}(), …}}.'
-            raise BadInput(f"two evaluators are called {name}, each needs a name of its own", hint)
+            hint = f'Name them: {{"Mine": {type(evaluator).__name__}(), …}}.'
+            raise BadInput(f"two evaluators are named {name}", hint)
         named[name] = evaluator
     for name, evaluator in named.items():
         if inspect.isclass(evaluator):
-            raise BadInput(f"evaluator {name} is the class {evaluator.__name__}, an object was expected: {evaluator.__name__}()")
+            raise BadInput(f"evaluator {name}: expected an instance, {evaluator.__name__}(), got the class {evaluator.__name__}")
         if not callable(evaluator):
-            raise BadInput(f"evaluator {name} is {dump(evaluator)}, a function or an Evaluator was expected")
+            raise BadInput(f"evaluator {name}: expected a function or an Evaluator, got {dump(evaluator)}")
     if not named:
-        raise BadInput("there are no evaluators, at least one was expected")
+        raise BadInput("evaluators: expected at least one, got none")
     return named
 
 
 def _create_folder(folder: Path) -> None:
-    """Create the folder before the target runs, which may take hours, so that one that cannot be written to is refused at once."""
+    """Create the output folder before the target runs, which may take hours, so that a failure is reported at once."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise BadInput(f"{folder} cannot be made: {getattr(error, 'strerror', None) or error}") from None
+        raise BadInput(f"{folder} cannot be created: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _run_outside_event_loop(run: Callable[[], list[_ScoredRow]]) -> list[_ScoredRow]:
-    """Run in a thread where an event loop is running already, as in a notebook: no second one can be started there."""
+    """Run in a thread if an event loop is already running, as in a notebook, because a second loop cannot be started there."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -189,7 +190,7 @@ def _wait(runner: asyncio.Runner, value: Any) -> Any:
 
 
 def _call_target(target: Callable[..., Any], data: dict[str, Any], wait: Wait) -> dict[str, Any]:
-    """Return the output of the target as columns. Where it is unusable, `error_message` says why."""
+    """Return the output of the target as columns. If it is invalid, `error_message` says why."""
     try:
         output = wait(target(**accepted_columns(target, data)))
     except (Exception, asyncio.CancelledError) as error:
@@ -197,12 +198,16 @@ def _call_target(target: Callable[..., Any], data: dict[str, Any], wait: Wait) -
     if isinstance(output, list | tuple):
         output = {"function_calls": output}
     if not isinstance(output, Mapping):
-        return _without_calls(f"eval_target gave {dump(output)}, an object with function_calls was expected")
+        return _without_calls(f"eval_target: expected an object with function_calls, got {dump(output)}")
     columns = {**_without_calls(""), **output}
     if "function_calls" not in output or is_missing(output["function_calls"]):
-        found = ", ".join(map(str, output)) or "nothing"
-        reason = columns["error_message"] or f"eval_target gave no function_calls, what it gave is {found}"
-        columns |= {"function_calls": [], "error_message": reason}
+        if "function_calls" in output:
+            reason = "eval_target returned NaN as function_calls"
+        elif output:
+            reason = f"eval_target returned no function_calls, only {', '.join(map(str, output))}"
+        else:
+            reason = "eval_target returned an empty object"
+        columns |= {"function_calls": [], "error_message": columns["error_message"] or reason}
     return columns
 
 
@@ -233,7 +238,7 @@ def _score_row(
         except BadInput as problem:
             raise BadInput(f"{case.place}: evaluator {name}: {problem}", problem.hint) from None
         except Exception as problem:
-            raise BadInput(f"{case.place}: evaluator {name} failed with {type(problem).__name__}: {problem}") from problem
+            raise BadInput(f"{case.place}: evaluator {name} raised {type(problem).__name__}: {problem}") from problem
         scores |= _read_result(name, result, case)
     return _ScoredRow(case, prediction, messages, scores)
 
@@ -242,9 +247,9 @@ def _look_up(source: str, path: str, row: Mapping[str, Any], where: str, case: C
     try:
         return column_value(row, path)
     except KeyError:
-        if source == "data":  # another row has it
+        if source == "data":  # only other rows have this column
             return None
-        raise BadInput(f"{case.place}: {where}: the target gave no {path!r}{did_you_mean(path, map(str, row))}") from None
+        raise BadInput(f"{case.place}: {where}: the target returned no {path!r}{did_you_mean(path, map(str, row))}") from None
 
 
 def _read_result(name: str, result: Any, case: Case) -> dict[str, Any]:
@@ -252,19 +257,19 @@ def _read_result(name: str, result: Any, case: Case) -> dict[str, Any]:
         return {f"{name}.{key}": _to_python_number(value) for key, value in result.items()}
     score = result if isinstance(result, Real) else getattr(result, "score", None)
     if score is None:
-        raise BadInput(f"{case.place}: evaluator {name} gave {dump(result)}, a score was expected")
+        raise BadInput(f"{case.place}: evaluator {name}: expected a score, got {dump(result)}")
     return {f"{name}.score": _to_python_number(score)}
 
 
 def _to_python_number(value: Any) -> Any:
-    """Return a number of numpy as one of Python; anything else unchanged."""
+    """Convert a numpy number to a Python number; return anything else unchanged."""
     if isinstance(value, int | float):
         return value
     return float(value) if isinstance(value, Real) else value
 
 
 def _means(rows: list[_ScoredRow], names: Iterable[str]) -> dict[str, float | None]:
-    """Return the mean of each column of numbers, without None, NaN and infinities; None for a mean of nothing."""
+    """Return the mean of each numeric column, without None, NaN and infinities; None if nothing is left."""
     means: dict[str, float | None] = {}
     for name in names:
         values = [value for row in rows if row.scores is not None and (value := row.scores.get(name)) is not None]

@@ -1,10 +1,10 @@
-"""An evaluation target of the LOB evaluation: a simulated user talks to the chatbot about a row's scenario.
+"""An evaluation target for the LOB evaluation: a simulated user talks to the chatbot, following a row's scenario.
 
     simulator = ChatSimulator("openai:gpt-4.1-mini", tools="mcp:python server.py", system=prompt)
     EvaluationService().evaluate("scenarios.json", "output", simulator, [FunctionCallReliabilityEvaluator()])
 
-It returns the calls that the chatbot made. What is not the chatbot's doing (a tool server that died, a model that cannot be reached, a
-scenario that the user cannot play) is the row's `error_message`.
+It returns the chatbot's tool calls. Anything that is not the chatbot's fault (a tool server that crashed, a model that cannot be reached, a
+scenario that the user cannot follow) becomes the row's `error_message`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from callmark.types import Place
 
 
 class ChatSimulator:
-    """Simulates a conversation for each row that it is called with. The first call opens the model, `aclose` closes it."""
+    """Simulates a conversation for each row. The first call opens the model; `aclose` closes it."""
 
     def __init__(
         self,
@@ -59,8 +59,10 @@ class ChatSimulator:
         self._is_open = False
 
     async def __call__(self, **row: Any) -> dict[str, Any]:
-        """Return `function_calls`, `chat_history`, `error_message` and `ending`, why the conversation ended."""
-        case = structs.replace(read(msgspec.json.encode(row), Place("the row", 1), ReadContext()), place=None)  # it is identified by its id
+        """Return `function_calls`, `chat_history`, `error_message` and `ending` (why the conversation ended)."""
+        case = structs.replace(
+            read(msgspec.json.encode(row), Place("the row", 1), ReadContext()), place=None
+        )  # a row without a file is identified by its id
         async with self._opening:
             if not self._is_open:
                 await self._model.__aenter__()

@@ -1,4 +1,4 @@
-"""Describe whole numbers: count, mean, std, min, quartiles and max, as pandas does."""
+"""Describe integers as pandas does: count, mean, std, min, quartiles and max."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Description(Struct, frozen=True, rename={"q25": "25%", "q50": "50%", "q75": "75%"}):
-    """Summary statistics. `std` is that of a sample (n - 1), None for fewer than two values. Quartiles are interpolated."""
+    """Summary statistics. `std` is the sample standard deviation (n - 1), None for fewer than two values. Quartiles are interpolated."""
 
     count: int
     mean: float
@@ -21,7 +21,7 @@ class Description(Struct, frozen=True, rename={"q25": "25%", "q50": "50%", "q75"
 
 
 def describe(counts: Mapping[int, int]) -> Description:
-    """Return the description of values given as `{value: count}`, of which there must be at least one."""
+    """Return the summary statistics of at least one value, given as `{value: count}`."""
     values = sorted(counts)
     count = sum(counts.values())
     total = sum(value * counts[value] for value in values)

@@ -1,11 +1,11 @@
-"""Cut conversations into decision points: given the conversation so far, which call comes next? (docs/metrics.md, section 13)
+"""Cut conversations into decision points: given the conversation so far, which call comes next? (docs/reference/metrics.md, section 13)
 
 Every call of every assistant message becomes one case. The assistant's text in the same message stays in the history, as a message
-without calls. Of several calls in one message, case k has calls 0 to k-1 and their results in its history, so that no two cases have the
-same input and expect different calls; `parallel="together"` makes one case that expects them all. `abstain` adds a case for each assistant
-turn that has text and no calls.
+without calls. If a message has several calls, the history of case k has calls 0 to k-1 and their results, so that no two cases have the
+same input and different expected calls; `parallel="together"` makes one case that expects all of them. `abstain` adds a case for each
+assistant turn with text and no calls.
 
-A conversation without calls gives no case (unless `abstain`). A malformed call gives one, unchanged. The same input gives the same ids.
+A conversation without calls has no cases (unless `abstain`). A malformed call is a case too, unchanged. The same input gives the same ids.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstai
 
 
 def as_cases(rows: Iterable[Conversation]) -> Iterator[Case]:
-    """Yield decision points as they are, and conversations cut into theirs; a scenario, and a mixture of both, raise `BadInput`."""
+    """Yield decision points unchanged, and the decision points of conversations. A scenario, and a mix of both, raise `BadInput`."""
     rest = iter(rows)
     first = next(rest, None)
     if first is None:
@@ -40,19 +40,18 @@ def as_cases(rows: Iterable[Conversation]) -> Iterator[Case]:
     for row in chain((first,), rest):
         if not isinstance(row, Case) or row.is_scenario:
             what = "scenario" if isinstance(row, Case) else "conversation"
-            raise BadInput(f"{row.place}: {row.id} is a {what}, a decision point was expected")
+            raise BadInput(f"{_location(row)}expected a decision point, got the {what} {row.id!r}")
         yield row
 
 
 def with_unique_ids(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation, str]]:
-    """Yield each conversation with a unique id: its own, with the suffix `~2`, `~3`, … where it is repeated. A case raises `BadInput`."""
+    """Yield each conversation with a unique id: its own, with the suffix `~2`, `~3`, … if it is repeated. A case raises `BadInput`."""
     repeats: Counter[str] = Counter()
     used: set[str] = set()
     for row in rows:
         if isinstance(row, Case):
-            where = f"{row.place}: " if row.place else ""
-            what = "a scenario, which is taken as a whole" if row.is_scenario else "a decision point already"
-            raise BadInput(f"{where}{row.id} is {what}: only conversations can be cut into decision points")
+            what = "scenario" if row.is_scenario else "decision point"
+            raise BadInput(f"{_location(row)}expected a conversation to cut into decision points, got the {what} {row.id!r}")
         name = row.id
         while name in used:
             repeats[row.id] += 1
@@ -61,10 +60,14 @@ def with_unique_ids(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation
         yield row, name
 
 
+def _location(row: Conversation) -> str:
+    return f"{row.place}: " if row.place else ""
+
+
 def decision_points(
     conversation: Conversation, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None
 ) -> Iterator[Case]:
-    """Yield the decision points of one conversation; `name` replaces its id."""
+    """Yield the decision points of one conversation. `name` replaces its id."""
     messages = conversation.messages
     name = conversation.id if name is None else name
     texts: Sequence[Text] | None = None
@@ -116,7 +119,7 @@ def _case(
 def _history_before(
     messages: tuple[Message, ...], texts: Sequence[Text], index: int, earlier_calls: Sequence[bytes] = (), results: Sequence[int] = ()
 ) -> History:
-    """Return everything before a call: the messages before its own, the text and the earlier calls of its own, and their results."""
+    """Return the history of a call: the messages before its own, the text and earlier calls of its own message, and their results."""
     message = messages[index]
     if not earlier_calls and not message.text:
         return messages[:index], texts[:index]
@@ -126,7 +129,7 @@ def _history_before(
 
 
 def _is_abstention(messages: tuple[Message, ...], index: int) -> bool:
-    """Return whether an assistant turn that has text and no calls begins at `index`; it ends where another role speaks."""
+    """Return whether an assistant turn with text and no calls begins at `index`. A turn ends at a message of another role."""
     if messages[index].role != "assistant" or (index and messages[index - 1].role == "assistant"):
         return False
     turn = list(takewhile(lambda message: message.role == "assistant", messages[index:]))
@@ -134,6 +137,6 @@ def _is_abstention(messages: tuple[Message, ...], index: int) -> bool:
 
 
 def _wrap_literals(call: Call) -> Call:
-    """Return the call as ground truth: a recorded value that looks like a matcher is not one, so it is wrapped in `$literal`."""
+    """Return a recorded call as an expected call: values that look like matchers are wrapped in `$literal`."""
     arguments = {key: wrap_literal(value) for key, value in call.arguments.items()}
     return call if arguments == call.arguments else Call(call.name, arguments, call.id)

@@ -1,7 +1,7 @@
-"""Filter rows by rules, each of which keeps a conversation or not.
+"""Filter rows by rules, each of which keeps or rejects a row.
 
-An empty conversation is filtered like any other: it makes no calls, so it is consistent and grounded. A case is filtered as if the
-assistant had made the expected calls, as `lint` does.
+An empty conversation has no calls, so it is consistent and grounded. A case is filtered as if the assistant had made the expected calls, as
+in `lint`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,14 +17,14 @@ from callmark.types import Conversation
 
 
 class FilterRule(Struct, frozen=True):
-    """A rule: its name as an option of the command, and whether it keeps a row."""
+    """A rule: its name, which is the option of the command, and the function that decides whether to keep a row."""
 
     name: str
     keeps: Callable[[Conversation], bool]
 
 
 class FilterCounts(Struct):
-    """How many rows were read, how many each rule keeps by itself, how many all rules keep."""
+    """The number of rows read, of rows that each rule keeps by itself, and of rows that all rules keep."""
 
     rows: int
     kept_by_rule: dict[str, int]
@@ -32,19 +32,19 @@ class FilterCounts(Struct):
 
 
 def require(pattern: str) -> FilterRule:
-    """Keep a row in which the sequence pattern is found."""
+    """Keep rows in which the sequence pattern is found."""
     required = read_pattern(pattern)
     return FilterRule(f"require {pattern}", lambda row: find_pattern(required, calls_with_results(row.whole())) is not None)
 
 
 def forbid(pattern: str) -> FilterRule:
-    """Keep a row in which the sequence pattern is not found."""
+    """Keep rows in which the sequence pattern is not found."""
     forbidden = read_pattern(pattern)
     return FilterRule(f"forbid {pattern}", lambda row: find_pattern(forbidden, calls_with_results(row.whole())) is None)
 
 
 def consistent(argument: str) -> FilterRule:
-    """Keep a row in which every call that gives the argument gives the same value."""
+    """Keep rows in which all calls with this argument have the same value."""
 
     def keeps(row: Conversation) -> bool:
         values = [call.arguments[argument] for call in row.whole().calls if argument in call.arguments]
@@ -54,38 +54,38 @@ def consistent(argument: str) -> FilterRule:
 
 
 def grounded() -> FilterRule:
-    """Keep a row in which no argument value is hallucinated."""
+    """Keep rows without hallucinated argument values."""
     return FilterRule("grounded", lambda row: all(origin.source is not None for origin in find_origins(row.whole().messages, row.tools)))
 
 
 def clean() -> FilterRule:
-    """Keep a row in which lint finds no error."""
+    """Keep rows without lint errors."""
     return FilterRule("clean", lambda row: all(finding.severity != "error" for finding in lint_row(row)))
 
 
 def calls_between(minimum: int | None, maximum: int | None) -> list[FilterRule]:
-    """Keep rows by their number of calls; None is no limit."""
+    """Keep rows by their number of calls. None means no limit."""
     return _between("calls", minimum, maximum, lambda row: len(row.whole().calls))
 
 
 def turns_between(minimum: int | None, maximum: int | None) -> list[FilterRule]:
-    """Keep rows by their number of messages; None is no limit."""
+    """Keep rows by their number of messages. None means no limit."""
     return _between("turns", minimum, maximum, lambda row: len(row.messages))
 
 
 def uses_tool(glob: str) -> FilterRule:
-    """Keep a row that calls a tool whose name matches the glob."""
+    """Keep rows that call a tool whose name matches the glob."""
     return FilterRule(f"tool {glob}", lambda row: any(matches_glob(glob, call.name) for call in row.whole().calls))
 
 
 def avoids_tool(glob: str) -> FilterRule:
-    """Keep a row that calls no tool whose name matches the glob."""
+    """Keep rows that do not call a tool whose name matches the glob."""
     return FilterRule(f"no-tool {glob}", lambda row: not any(matches_glob(glob, call.name) for call in row.whole().calls))
 
 
 def apply_rules(rows: Iterable[Conversation], rules: Sequence[FilterRule]) -> Iterator[tuple[Conversation, list[str], FilterCounts]]:
-    """Yield each row with the names of the rules that do not keep it (none: it is kept), and the counts so far."""
-    rules = list({rule.name: rule for rule in rules}.values())  # a rule given twice is one rule
+    """Yield each row with the names of the rules that reject it (none if it is kept), and the counts so far."""
+    rules = list({rule.name: rule for rule in rules}.values())  # duplicate rules count once
     counts = FilterCounts(0, {rule.name: 0 for rule in rules}, 0)
     for row in rows:
         counts.rows += 1

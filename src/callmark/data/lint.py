@@ -1,10 +1,11 @@
-"""Lint a dataset: every finding has a code, a severity, its place and a sentence.
+"""Lint a dataset. Every finding has a code, a severity, a location and a sentence.
 
-Each row by itself (`lint_row`), and all rows together (`Linter`): the same prompt with different expected calls, duplicates and
-near-duplicates, repeated row ids, unused tools, a tool list that changes; and, where training and validation rows are given apart, leaks
-from one into the other.
+`lint_row` checks each row by itself. `Linter` also checks all rows together: the same prompt with different expected calls, duplicates and
+near-duplicates, duplicate row ids, unused tools, a tool list that changes and, if training and validation rows are given, leaks from
+training into validation.
 
-A decision point is linted as if the assistant had made the expected calls; of a scenario only the names and the form of its calls.
+A decision point is linted as if the assistant had made the expected calls. For a scenario, only the names and the form of its calls are
+checked.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from callmark.calls.display import show_expected_call
 from callmark.calls.provenance import DERIVED_TOOLS
 from callmark.calls.strict import dump, parse
 from callmark.calls.toolsets import tools_text
@@ -39,7 +41,7 @@ class LintReport(Struct, frozen=True):
 
 
 def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), derived: Sequence[str] = DERIVED_TOOLS) -> LintReport:
-    """Lint every row, then all rows together. With `valid`, `rows` are for training, and leaks into `valid` are found."""
+    """Lint every row, then all rows together. With `valid`, `rows` are the training rows, and leaks into `valid` are found."""
     linter = Linter(derived=derived)
     for row in rows:
         linter.add(row)
@@ -49,7 +51,7 @@ def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), de
 
 
 class Linter:
-    """Takes rows one by one; `report()` returns every finding so far. Validation rows come after training rows."""
+    """Lints rows one by one; `report()` returns all findings so far. Validation rows must come after training rows."""
 
     def __init__(self, *, derived: Sequence[str] = DERIVED_TOOLS) -> None:
         self._derived = derived
@@ -66,7 +68,7 @@ class Linter:
         self._toolsets: set[bytes] = set()
 
     def add(self, row: Conversation, *, held_out: bool = False) -> None:
-        """Lint one conversation or case; `held_out` says that it is for validation."""
+        """Lint one conversation or case. `held_out` marks a validation row."""
         self._rows += 1
         self._training_rows += not held_out
         self._findings += lint_row(row, derived=self._derived)
@@ -82,7 +84,7 @@ class Linter:
         self._findings.append(Finding("broken_row", "error", reason, place.file or None, place.number))
 
     def report(self) -> LintReport:
-        """Return every finding so far, and the counts by code in the order of `CODES`."""
+        """Return all findings so far, and their counts by code in the order of `CODES`."""
         findings = [*self._findings, *self._dataset_findings()]
         order = {code: index for index, code in enumerate(CODES)}
         counts = Counter(finding.code for finding in findings)
@@ -92,15 +94,15 @@ class Linter:
         if row.place is not None and row.id != str(row.place.number):
             if row.id in self._ids:
                 self._findings.append(
-                    make_finding("duplicate_id", row, f"the id {row.id!r} stands in {relative_place(self._ids[row.id], row)} already")
+                    make_finding("duplicate_id", row, f"the id {row.id!r} is already used in {relative_place(self._ids[row.id], row)}")
                 )
             else:
                 self._ids[row.id] = row.place
 
     def _check_expected(self, row: Conversation, conversation: Conversation) -> str:
-        """Compare the calls of each decision with the first that were given for the same prompt.
+        """Compare the calls of each decision with the first calls for the same prompt.
 
-        Returns the training row that has the prompt of the last decision, in words; empty where there is none.
+        Returns the location of the training row with the prompt of the last decision; empty if there is none.
         """
         same_prompt = ""
         parameters = {tool.name: tool.parameters for tool in row.tools}
@@ -109,8 +111,8 @@ class Linter:
             other, number, place = self._expected.setdefault(prompt, (key, self._rows, row.place))
             same_prompt = relative_place(place, row) if number <= self._training_rows and number != self._rows else ""
             if number != self._rows and other != key and not _equal_calls(other, key):
-                prompt_of = f"the prompt is the same as in {relative_place(place, row)}"
-                sentence = f"{prompt_of}, which answers {_describe_key(other)}; here it is {_describe_calls(calls)}"
+                first = f"same prompt as {relative_place(place, row)}, which expects {_describe_key(other)}"
+                sentence = f"{first}; this row expects {_describe_calls(calls)}"
                 self._findings.append(
                     make_finding("conflicting_expected", row, sentence, message=index, call=calls[0].name if calls else None)
                 )
@@ -135,17 +137,17 @@ class Linter:
         file = (self._first.place.file or None) if self._first.place else None
         if self._changed is not None:
             before, after = ({tool.name for tool in row.tools} for row in (self._first, self._changed))
-            added, gone = sorted(after - before), sorted(before - after)
-            what = "; ".join([*([f"new: {', '.join(added)}"] if added else []), *([f"gone: {', '.join(gone)}"] if gone else [])])
+            added, removed = sorted(after - before), sorted(before - after)
+            what = "; ".join([*([f"added: {', '.join(added)}"] if added else []), *([f"removed: {', '.join(removed)}"] if removed else [])])
             place = self._changed.place
-            sentence = f"the tool list changes between rows, first here ({what or 'other schemas, same names'})"
+            sentence = f"the tool list changes between rows, first here ({what or 'same names, different definitions'})"
             yield Finding("tools_change", "info", sentence, (place.file or None) if place else None, place.number if place else None)
         for name in sorted(self._listed - self._called):
-            yield Finding("unused_tool", "info", f"{name} is listed and never called", file, call=name)
+            yield Finding("unused_tool", "info", f"{name} is listed but never called", file, call=name)
 
 
 def _decisions(conversation: Conversation, *, only_last: bool) -> Iterator[tuple[int, bytes, tuple[Call, ...]]]:
-    """Yield `(message, digest of everything before it, calls)` for each assistant message that decides. Call ids do not count."""
+    """Yield `(message, digest of everything before it, calls)` for each decision of the assistant. Call ids are ignored."""
     running = hashlib.blake2b(digest_size=16)
     messages = conversation.messages
     for index, message in enumerate(messages):
@@ -171,7 +173,7 @@ def _describe_key(key: bytes) -> str:
 
 
 def _describe_calls(calls: Sequence[Call]) -> str:
-    return " and ".join(map(str, calls)) if calls else "no call"
+    return " and ".join(map(show_expected_call, calls)) if calls else "no call"
 
 
 def _tool_text(tool: Tool) -> str:

@@ -1,5 +1,5 @@
-"""Lint one row by itself: malformed calls, unlisted tools, arguments against the schema, calls without results and results without calls,
-repeated ids and keys, empty assistant messages, hallucinated values.
+"""Lint one row by itself: malformed calls, unlisted tools, schema violations, calls without results and results without calls, duplicate
+ids and keys, empty assistant messages, hallucinated values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ from callmark.wording import pluralize
 def lint_row(row: Conversation, *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Finding]:
     """Return every finding about one row by itself."""
     conversation = row.whole()
-    # The values of a scenario's calls come from tools that are not called yet, and a matcher is not a value.
+    # The values in a scenario's calls come from tools that have not been called yet, and a matcher is not a value.
     check_values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
     findings = [*_lint_calls(row, conversation, check_values=check_values), *_lint_results(row, conversation), *_lint_repeated_keys(row)]
     if check_values:
         for origin in find_origins(conversation.messages, row.tools, derived=derived):
             if origin.source is None:
                 call = conversation.messages[origin.message].calls[origin.call]
-                sentence = f"{call.name}: {origin.path} = {dump(origin.value)} stands nowhere before the call"
+                sentence = f"{call.name}: {origin.path}={dump(origin.value)} does not appear earlier in the conversation (hallucinated)"
                 findings.append(make_finding("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
     return findings
 
@@ -35,7 +35,7 @@ def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: 
     listed = {tool.name: tool for tool in row.tools}
     for index, message in enumerate(conversation.messages):
         if message.role == "assistant" and not message.calls and not message.text.strip():
-            yield make_finding("empty_assistant", row, "the assistant says nothing and calls nothing", index)
+            yield make_finding("empty_assistant", row, "the assistant message has neither text nor calls", index)
         for call in message.calls:
             if call.malformed:
                 yield make_finding(
@@ -43,18 +43,18 @@ def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: 
                 )
             if listed and call.name and call.name not in listed:
                 yield make_finding(
-                    "unknown_tool", row, f"{call.name} is not in the list of {pluralize(len(listed), 'tool')}", index, call.name
+                    "unknown_tool", row, f"{call.name} is not a listed tool ({pluralize(len(listed), 'tool')} listed)", index, call.name
                 )
             elif check_values and call.name in listed and not call.malformed:
                 if problem := schema_problem(listed[call.name]):
-                    yield make_finding("bad_schema", row, f"the schema of {call.name} does not compile: {problem}", index, call.name)
+                    yield make_finding("bad_schema", row, f"the schema of {call.name} is invalid: {problem}", index, call.name)
                 for argument, problem in violations(call.arguments, listed[call.name]):
                     sentence = f"{call.name}: {argument + ': ' if argument else ''}{problem}"
                     yield make_finding("schema_violation", row, sentence, index, call.name, argument or None)
 
 
 def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Finding]:
-    """Yield results without a call, calls without a result, and repeated call ids."""
+    """Yield results without a call, calls without a result, and duplicate call ids."""
     messages = conversation.messages
     results = match_results(messages)
     last = len(messages) - 1
@@ -63,7 +63,7 @@ def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Fin
     for index in results.orphans:
         message = messages[index]
         what = f"id {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no id"
-        yield make_finding("orphan_result", row, f"the result ({what}) answers no call", index)
+        yield make_finding("orphan_result", row, f"the result with {what} has no matching call", index)
     for index, place in results.open:
         if index != last:
             call = messages[index].calls[place]
@@ -72,7 +72,7 @@ def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Fin
     for index, message in enumerate(messages):
         for call in message.calls:
             if call.id is not None and call.id in seen:
-                yield make_finding("duplicate_call_id", row, f"the call id {call.id!r} stands twice", index, call.name)
+                yield make_finding("duplicate_call_id", row, f"duplicate call id {call.id!r}", index, call.name)
             if call.id is not None:
                 seen.add(call.id)
 
@@ -80,7 +80,7 @@ def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Fin
 def _lint_repeated_keys(row: Conversation) -> Iterator[Finding]:
     key = repeated_key(row.original.row) if row.original.row else None
     if key is not None:
-        yield make_finding("repeated_key", row, f"the key {key!r} stands twice in one object; the last one counts")
+        yield make_finding("repeated_key", row, f"duplicate key {key!r}; the last value wins")
     texts: Sequence[Any] | None = None
     for index, message in enumerate(row.messages):
         if message.calls:
@@ -90,7 +90,7 @@ def _lint_repeated_keys(row: Conversation) -> Iterator[Finding]:
                 key = repeated_key(arguments) if arguments else None
                 if key is not None:
                     yield make_finding(
-                        "repeated_key", row, f"{call.name}: the argument {key!r} is given twice; the last one counts", index, call.name, key
+                        "repeated_key", row, f"{call.name}: duplicate argument {key!r}; the last value wins", index, call.name, key
                     )
 
 

@@ -1,17 +1,17 @@
-"""Find near-duplicates: rows in which nearly all text and calls are the same.
+"""Find near-duplicates: rows with almost the same text and calls.
 
-What counts is the text of user and assistant and the calls, values included; the system prompt, the tool list and results do not: all
-rows share the first two, and calls decide the third. Case, punctuation and spacing do not count, nor does the order of arguments. A row
-is the set of its 3-grams of words; the similarity of two rows is that of these sets (Jaccard: what both have, divided by what either has),
-and they are near-duplicates from `MIN_SIMILARITY` on. One changed word takes three 3-grams from either row: in a conversation of 200 words
-.97 is left, in a question of 20 words it is another question.
+Compared are the user's and the assistant's text and the calls with their values, but not the system prompt, the tool list and results: all
+rows share the first two, and the calls determine the third. Case, punctuation, spacing and the order of arguments are ignored. A row is the
+set of its word 3-grams. The similarity of two rows is the Jaccard index of these sets, and rows with at least `MIN_SIMILARITY` are
+near-duplicates. One changed word removes three 3-grams from each row: the similarity of two conversations of 200 words is then .97, but two
+questions of 20 words are different questions.
 
 Each row is stored as a signature of a fixed size (MinHash, 1 kB), and only rows that share a band of it are compared. The similarity is
-therefore an estimate, with a standard error of .02: a pair at .9 is found, a pair at .7 is not, one at .8 may be either.
+therefore an estimate, with a standard error of .02: a pair at .9 is found, a pair at .7 is not, a pair at .8 may be.
 
-Rows made from one template share the bands that come from it, without being near-duplicates: comparing each with all would take quadratic
-time. So of the rows that share a band only the first few are compared. A near-duplicate also shares the bands in which its row differs from
-the template, which few others have, so it is found all the same.
+Rows generated from one template share the bands that come from it without being near-duplicates, and comparing all of them would take
+quadratic time. Therefore, only the first few of the rows that share a band are compared. A near-duplicate is still found, because it also
+shares the bands in which its row differs from the template, which few other rows have.
 """
 
 import hashlib
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 MIN_SIMILARITY = 0.8
 _NOT_COMPARED = RESULT_ROLES | {"system", "developer"}
 _GRAM = 3  # words
-_SLOTS, _BANDS, _SEED = 256, 32, 7  # a pair at .8 shares one of the bands in 997 of 1,000 cases, one at .9 always, one at .3 in 2
+_SLOTS, _BANDS, _SEED = 256, 32, 7  # a pair at .8 shares a band in 997 of 1,000 cases, a pair at .9 always, a pair at .3 in 2
 _BAND_SIZE = _SLOTS // _BANDS
-_MAX_SHARING = 16  # rows with the same band that others are compared with
+_MAX_SHARING = 16  # rows with the same band that other rows are compared with
 _CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"  # in scripts without spaces each character is a word
 _WORD = re.compile(rf"[{_CHARACTERS}]|[^\W{_CHARACTERS}]+")
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class NearDuplicate(Struct, frozen=True):
-    """The index of the row it is a near-duplicate of, in the order of adding, and their similarity (0 to 1, an estimate)."""
+    """The index of the other row, in the order in which rows were added, and the estimated similarity, from 0 to 1."""
 
     index: int
     similarity: float
 
 
 class Sketch(Struct, frozen=True, gc=False):
-    """A row for comparing: the signature of its 3-grams, the number of different ones, a digest of its words (the same on every machine),
-    and the conversation that it was cut from, if it was.
+    """A row prepared for comparison: the signature of its 3-grams, the number of distinct ones, a digest of its words (the same on every
+    machine), and the conversation that it was cut from, if any.
     """
 
     signature: "RMinHash"
@@ -62,7 +62,7 @@ class Sketch(Struct, frozen=True, gc=False):
 
 
 def sketch(row: Conversation) -> Sketch:
-    """Return the sketch of a conversation or case; a case is taken as if the assistant had made the expected calls."""
+    """Return the sketch of a conversation or case. A case is treated as if the assistant had made the expected calls."""
     from rensa import RMinHash
 
     words = list(chain.from_iterable(_words(row)))
@@ -74,53 +74,53 @@ def sketch(row: Conversation) -> Sketch:
 
 
 def shingles(words: Sequence[str]) -> set[str]:
-    """Return the 3-grams of words. Fewer than three words are one gram; no word gives none."""
+    """Return the 3-grams of words. One or two words are a single gram."""
     size = min(_GRAM, len(words))
     return set(map(" ".join, zip(*(words[start:] for start in range(size)), strict=False)))
 
 
 def is_comparable(row: Conversation) -> bool:
-    """Return whether a near-duplicate of the row means that two conversations are related: not for a decision point that expects no call,
-    as many conversations begin with the same greeting.
+    """Return whether a near-duplicate of the row means that two conversations are related. It does not for a decision point that expects no
+    call, because many conversations begin with the same greeting.
     """
     return not (isinstance(row, Case) and row.source is not None and not row.expected)
 
 
 class NearDuplicateIndex:
-    """Takes rows one by one and finds those that are near-duplicates of earlier ones.
+    """Finds rows that are near-duplicates of earlier rows, one by one.
 
-    A row without words is a near-duplicate of none. Decision points that were cut from one conversation are not compared with each other.
+    A row without words has no near-duplicates. Decision points cut from one conversation are not compared with each other.
     """
 
     def __init__(self) -> None:
         self._sketches: dict[int, Sketch] = {}
-        self._first: dict[int, int] = {}  # the first row with each band, and below the rows after it
+        self._first: dict[int, int] = {}  # the first row with each band; `_next` has the rows after it
         self._next: dict[int, list[int]] = {}
         self._digests: set[bytes] = set()
         self._added = 0
 
     def add(self, row: Sketch) -> NearDuplicate | None:
-        """Return the first earlier row that this one is a near-duplicate of, or None, and add it in either case."""
+        """Add a row, and return the first earlier row that it is a near-duplicate of, or None."""
         bands = _bands(row)
         near = next(self._search(row, bands), None)
         self._store(row, bands)
         return near
 
     def add_and_find_all(self, row: Sketch) -> list[NearDuplicate]:
-        """Return every earlier row that this one is a near-duplicate of, in order, and add it in any case."""
+        """Add a row, and return every earlier row that it is a near-duplicate of, in order."""
         bands = _bands(row)
         near = list(self._search(row, bands))
         self._store(row, bands)
         return near
 
     def find(self, row: Sketch) -> NearDuplicate | None:
-        """Return the first earlier row that this one is a near-duplicate of, or None, without adding it."""
+        """Return the first earlier row that this one is a near-duplicate of, or None, without adding the row."""
         return next(self._search(row, _bands(row)), None)
 
     def _store(self, row: Sketch, bands: Sequence[int]) -> None:
         number, self._added = self._added, self._added + 1
         if row.source_conversation is None:
-            if row.digest in self._digests:  # what is near to it is near to the other
+            if row.digest in self._digests:  # a near-duplicate of it is also one of the other
                 return
             self._digests.add(row.digest)
         for band in bands:
@@ -146,7 +146,7 @@ class NearDuplicateIndex:
 
 
 def _bands(row: Sketch) -> list[int]:
-    """Return a hash of each band of a row's signature; none for a row without words."""
+    """Return a hash of each band of a row's signature; empty for a row without words."""
     from xxhash import xxh3_64_intdigest
 
     if not row.size:
@@ -161,7 +161,7 @@ def _words(row: Conversation) -> Iterator[list[str]]:
             continue
         words = _split(message.text)
         if words or message.calls:
-            yield [f"{scrub(message.role)}:"]  # the role is a word that no text can have
+            yield [f"{scrub(message.role)}:"]  # a word that no text can contain
             yield words
         for call in message.calls:
             yield ["calls:"]

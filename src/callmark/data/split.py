@@ -1,12 +1,12 @@
-"""Split rows into training and validation: by conversation, near-duplicates on one side, stratified by the set of tools that are called.
+"""Split rows into training and validation: by conversation, with near-duplicates on one side, stratified by the set of tools called.
 
-Related rows stay on one side: decision points that were cut from one conversation, rows with the same id, cases of one group, and
-near-duplicates (`callmark.data.near_duplicates`), also transitively (a is near b, b near c). Decision points that expect no call relate no
-two conversations: many begin alike. Groups of related conversations are stratified by the set of tools that are called in them; each set
-gives its share of conversations to `valid`, rounded so that the total is right (largest remainder).
+Related rows stay on one side: decision points cut from one conversation, rows with the same id, cases of one group, and near-duplicates
+(`callmark.data.near_duplicates`), also transitively (a is near b, b near c). Decision points that expect no call do not relate two
+conversations, because many begin alike. Groups of related conversations are stratified by the set of tools that they call: each set gives
+its share of conversations to `valid`, rounded so that the total is correct (largest remainder).
 
-The same rows and seed give the same split, whatever the order of the rows. A share between 0 and 1 leaves either side at least one
-conversation where there are two that are not related.
+The same rows and seed give the same split, whatever the order of the rows. With a share between 0 and 1, each side has at least one
+conversation if there are two that are not related.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ class SplitSummary(Struct, frozen=True):
 
 
 class Split(Struct, frozen=True):
-    """The rows of either side by their index among all rows, in order.
+    """The indexes of the rows on each side, in order.
 
-    `numbers` are the row numbers in the file (line or item, from 1), by index. `kept_together` are the rows of each group of several
+    `numbers` are the row numbers in the file (line or item, starting at 1), by index. `kept_together` are the rows of each group of
     conversations that had to stay on one side. `only_train` and `only_valid` are sets of tools whose conversations are all on one side,
     most frequent first.
     """
@@ -50,12 +50,12 @@ class Split(Struct, frozen=True):
 
 
 def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) -> Split:
-    """Split rows into `train` and `valid`; `valid` is the share of conversations, 0 to 1.
+    """Split rows into `train` and `valid`, where `valid` is the share of conversations, from 0 to 1.
 
-    One pass, one signature per row in memory. No rows give two empty sides, a single row goes to the side that is nearer to the share.
+    One pass, with one signature per row in memory. Without rows, both sides are empty; a single row goes to the side closer to the share.
     """
     if not 0 <= valid <= 1:
-        raise BadInput(f"the share of valid is a number from 0 to 1, not {valid}")
+        raise BadInput(f"valid: expected a number from 0 to 1, got {valid}")
     collector = _RowCollector()
     for row in rows:
         collector.add(row)
@@ -65,8 +65,8 @@ def split(rows: Iterable[Conversation], *, valid: float = 0.2, seed: int = 7) ->
 
 
 class _Group(Struct, gc=False):
-    """Related conversations: how many, their rows, the tools that are called in them, and their rank in the random order, which depends on
-    their content and not on the order of the rows.
+    """Related conversations: their number, their rows, the tools they call, and their rank in the random order, which depends on their
+    content and not on the order of the rows.
     """
 
     conversations: int
@@ -111,7 +111,7 @@ class _RowCollector:
     def groups(self, seed: int) -> list[_Group]:
         """Return the groups of related conversations, in the random order of the seed."""
         near_duplicates = NearDuplicateIndex()
-        ordered = sorted(self._sketches, key=lambda item: item[0].digest)  # whatever the order of the rows
+        ordered = sorted(self._sketches, key=lambda item: item[0].digest)  # so that the order of the rows does not matter
         for row_sketch, number in ordered:
             for near in near_duplicates.add_and_find_all(row_sketch):
                 self._join(number, ordered[near.index][1])
@@ -139,7 +139,7 @@ class _RowCollector:
 
 
 def _conversation_key(row: Conversation) -> tuple[str, int | None]:
-    """Return the key of a row's conversation: the id it was cut from, or its own. A row without an id is a conversation by itself."""
+    """Return the key of a row's conversation: the id of the conversation it was cut from, or its own. A row without an id is on its own."""
     if isinstance(row, Case) and row.source is not None:
         return row.source.conversation, None
     if row.place is not None and row.id == str(row.place.number):
@@ -148,7 +148,7 @@ def _conversation_key(row: Conversation) -> tuple[str, int | None]:
 
 
 def _choose(groups: Sequence[_Group], valid: float, seed: int) -> set[int]:
-    """Return the indexes of the groups that go to `valid`: the share of each set of tools, then others until the total is reached."""
+    """Return the indexes of the groups in `valid`: the share of each set of tools, then others until the total is reached."""
     total = sum(group.conversations for group in groups)
     target = math.floor(valid * total + 0.5)
     if 0 < valid < 1 and len(groups) > 1:
@@ -164,7 +164,7 @@ def _choose(groups: Sequence[_Group], valid: float, seed: int) -> set[int]:
     rest = [place for place in range(len(groups)) if place not in chosen]
     missing -= _take(groups, rest, missing, chosen)
     rest = [place for place in rest if place not in chosen]
-    if missing and (len(rest) > 1 or len(groups) == 1):  # every group that is left is larger than what is missing; one stays in train
+    if missing and (len(rest) > 1 or len(groups) == 1):  # every remaining group is larger than what is missing; one stays in train
         least = min(rest, key=lambda place: groups[place].conversations)
         if groups[least].conversations < 2 * missing or (not chosen and len(groups) > 1):
             chosen.add(least)
@@ -172,7 +172,7 @@ def _choose(groups: Sequence[_Group], valid: float, seed: int) -> set[int]:
 
 
 def _quotas(sizes: dict[frozenset[str], int], target: int, seed: int) -> dict[frozenset[str], int]:
-    """Return how many of `target` each set of tools gives, by its size; what rounding leaves over goes to the largest remainders."""
+    """Return the share of `target` of each set of tools, by its size. The remainder goes to the largest fractions."""
     total = sum(sizes.values())
     quotas = {tools: target * size // total for tools, size in sizes.items()}
     by_remainder = sorted(
@@ -188,7 +188,7 @@ def _quotas(sizes: dict[frozenset[str], int], target: int, seed: int) -> dict[fr
 
 
 def _take(groups: Sequence[_Group], places: Iterable[int], limit: int, chosen: set[int]) -> int:
-    """Choose groups in their order, each that still fits, and return how many conversations they have."""
+    """Choose groups in order, as long as they fit, and return the number of their conversations."""
     taken = 0
     for place in places:
         if taken + groups[place].conversations <= limit:

@@ -1,7 +1,7 @@
-"""Describe a dataset: lengths of conversations, roles, which tools are called, in which order, and with which arguments.
+"""Compute statistics of a dataset: lengths of conversations, roles, which tools are called, in which order and with which arguments.
 
-One pass; memory grows with the number of different tools and lengths, not of rows. The calls of a case (a decision point, a scenario) are
-the expected ones. Malformed calls count as calls, under their name (`""` where they have none), and are also counted separately.
+One pass; memory grows with the number of different tools and lengths, not with the number of rows. The calls of a case (a decision point or
+scenario) are its expected calls. Malformed calls count as calls, under their name (`""` without one), and are also counted separately.
 """
 
 from collections import Counter, defaultdict
@@ -15,12 +15,12 @@ from callmark.data.describe import Description, describe
 from callmark.errors import BadInput
 from callmark.types import Case, Conversation, Tool
 
-_MAX_BITS = 64  # of the length of a text
-_MAX_PENDING = 10_000  # different rows that are counted as a whole before they are added to the counts
+_MAX_BITS = 64  # in the length of a text
+_MAX_PENDING = 10_000  # distinct rows counted as a whole before they are added to the counts
 
 
 class ArgumentUse(Struct, frozen=True):
-    """How many of a tool's calls have an argument, and whether the schema requires it (None: it is not in the schema)."""
+    """How many of a tool's calls have an argument, and whether the schema requires it (None if it is not in the schema)."""
 
     given: int
     share: float
@@ -28,7 +28,7 @@ class ArgumentUse(Struct, frozen=True):
 
 
 class ToolSet(Struct, frozen=True):
-    """A set of tools that are called in one conversation, and the number of conversations."""
+    """A set of tools called together in one conversation, and the number of such conversations."""
 
     tools: list[str]
     count: int
@@ -43,8 +43,10 @@ class TurnsAndCalls(Struct, frozen=True):
 
 
 class Stats(Struct, frozen=True):
-    """The statistics of one dataset; `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are those of messages
-    with text, by role: `{characters: messages}`, one key for all lengths from that power of two to the next.
+    """The statistics of one dataset.
+
+    `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are lengths of messages with text, by role:
+    `{characters: messages}`, where each key is a power of two and counts all lengths from it to the next one.
     """
 
     conversations: int
@@ -78,7 +80,7 @@ class Stats(Struct, frozen=True):
 
 
 def stats(rows: Iterable[Conversation]) -> Stats:
-    """Return the statistics of conversations or cases. No row at all raises `BadInput`."""
+    """Return the statistics of conversations or cases. An empty dataset raises `BadInput`."""
     tally = StatsTally()
     for row in rows:
         tally.add(row)
@@ -88,8 +90,8 @@ def stats(rows: Iterable[Conversation]) -> Stats:
 class StatsTally:
     """Counts row by row; `stats()` returns the statistics so far.
 
-    Rows that call the same tools in the same order are counted as a whole first (`_sequences`, `_role_sequences`), which saves most of the
-    work; now and then these are added to the counts by name, so that memory stays flat.
+    Rows with the same tools in the same order are first counted as a whole (`_sequences`, `_role_sequences`), which saves most of the work.
+    From time to time they are added to the counts by name, so that memory stays bounded.
     """
 
     def __init__(self) -> None:
@@ -144,9 +146,9 @@ class StatsTally:
             self._flush()
 
     def stats(self) -> Stats:
-        """Return the statistics so far, most frequent first. No row at all raises `BadInput`."""
+        """Return the statistics so far, most frequent first. Without rows, raises `BadInput`."""
         if not self._rows:
-            raise BadInput("there is no row to count")
+            raise BadInput("there are no rows to count")
         self._flush()
         turns: Counter[int] = Counter()
         calls: Counter[int] = Counter()
@@ -182,7 +184,7 @@ class StatsTally:
         return {role: counts for role, counts in found.items() if counts}
 
     def _flush(self) -> None:
-        """Add the rows that are counted as a whole to the counts by name."""
+        """Add the rows counted as a whole to the counts by name."""
         for roles, count in self._role_sequences.items():
             for role in roles:
                 self._roles[role] += count

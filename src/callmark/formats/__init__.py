@@ -1,4 +1,4 @@
-"""Read and write datasets: one file per format, detected by the first row."""
+"""Read and write datasets: one module per format; the format is detected from the first row."""
 
 from collections.abc import Iterable, Iterator
 from os import PathLike, fspath
@@ -29,11 +29,27 @@ def load(
     tools: str | PathLike[str] | None = None,
     skip_bad: bool = False,
 ) -> Dataset:
-    """Return the dataset in a file or a list; a dataset is returned as it is.
+    """Open a dataset.
 
-    A file is JSONL or a JSON array, plain, gzip or zstd, in any format; `-` is standard input. A list holds dicts, which are detected and
-    read like rows of a file, conversations or cases. `tools` is a file with tools for rows that have none. Without `skip_bad` a row that
-    cannot be read raises `BadInput`; with it such rows are skipped and counted in `dataset.bad_rows`.
+        dataset = callmark.load("valid.jsonl")
+        for conversation in dataset:
+            print(conversation.id, *conversation.calls)
+
+    Rows are read on demand: iterate over the dataset as often as needed. Duplicate ids are kept; `lint` reports them.
+
+    Args:
+        source: Path of a file: JSONL or a JSON array, plain, gzip or zstd; `-` is standard input. Or a list of dicts (read like the rows of
+            a file), conversations or cases. A `Dataset` is returned unchanged.
+        format_name: Format of the rows, such as `openai` or `sharegpt`. By default it is detected from the first valid row.
+        tools: File with the tools for rows that have none: a JSON list, or one tool per line.
+        skip_bad: Skip rows that cannot be read, and count them in `dataset.bad_rows`.
+
+    Returns:
+        The dataset, an iterable of `Conversation` or `Case`.
+
+    Raises:
+        BadInput: The file is missing, empty or in an unknown format. While iterating: a row cannot be read (the subclass `BrokenRow`,
+            unless `skip_bad` is set), or no row can be read. A malformed tool call does not make a row invalid.
     """
     if isinstance(source, Dataset):
         return source
@@ -43,39 +59,39 @@ def load(
 
 
 def write(rows: Iterable[Any], path: str | PathLike[str], *, format_name: str = "openai", wrap: Literal["item"] | None = None) -> int:
-    """Write conversations, cases or dicts, one per line, and return how many. The file is complete, or it is not there.
+    """Write conversations, cases or dicts, one per line, and return the number of rows. The file is written completely or not at all.
 
-    Dicts are detected and read like rows of a file. `wrap="item"` nests each record under `item`. No rows give an empty file. A format that
-    is only read raises `BadInput`.
+    Dicts are detected and read like the rows of a file. `wrap="item"` nests each row under `item`. Without rows, the file is empty. A
+    format that cannot be written raises `BadInput`.
     """
     target = find_format(format_name)
     write_row = target.write
     if write_row is None:
-        raise BadInput(f"{target.title} ({target.name}) can be read, but not written")
+        raise BadInput(f"the format {target.name} ({target.title}) can only be read, not written")
 
     def line(row: Conversation) -> bytes:
         try:
             return write_row(row) if wrap is None else b'{"%b":%b}' % (wrap.encode(), write_row(row))
         except UnicodeEncodeError:
-            raise BadInput(f"{scrub(row.id)} cannot be written: there is a lone surrogate in an id, a role or a name") from None
+            raise BadInput(f"{scrub(row.id)}: cannot be written: an id, a role or a name contains a lone surrogate") from None
 
     return write_lines(fspath(path), map(line, _read_items(rows)))
 
 
 def load_tools(path: str) -> ReadContext:
-    """Return the context for reading rows whose tools are in a file of their own: a JSON list, or one tool per line."""
+    """Return the context for reading rows whose tools are in a separate file: a JSON list, or one tool per line."""
     text = Rows(path).read_all()
     try:
         raw, tools = ToolListCache().read(text if is_json(text) else b"[" + b",".join(text.split(b"\n")) + b"]")
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     if not tools:
-        raise BadInput(f"{path} holds no tools, a JSON list of tools was expected")
-    return ReadContext(raw_tools=msgspec.json.format(raw, indent=-1), tools=tools)  # they are written on one line
+        raise BadInput(f"{path}: expected a JSON list of tools, found no tools")
+    return ReadContext(raw_tools=msgspec.json.format(raw, indent=-1), tools=tools)  # minified, as each row is written on one line
 
 
 def _read_items(rows: Iterable[Any]) -> Iterator[Conversation]:
-    """Yield conversations and cases as they are, and dicts as the conversations that they stand for."""
+    """Yield conversations and cases unchanged, and parse dicts into conversations."""
     context = ReadContext()
     found: Format | None = None
     for number, item in enumerate(rows, 1):

@@ -1,11 +1,11 @@
-"""Anthropic's messages: `{"system": "…", "messages": [{"role", "content"}], "tools": [{"name", "description", "input_schema"}]}`.
+"""The Anthropic messages format: `{"system": "…", "messages": [{"role", "content"}], "tools": [{"name", "description", "input_schema"}]}`.
 
     content      text, or a list of blocks: text, tool_use {id, name, input}, tool_result {tool_use_id, content, is_error}, thinking, …
-    a message    with several results and text becomes several messages in OpenAI's form, in their order
+    a message    with several results and text becomes several messages in the OpenAI format, in order
     system       text, or text blocks: one message each
 
-Thinking is kept as `thinking_blocks` of the message, `is_error` as a key of the result; other blocks stay parts of the content.
-Reading is here, writing in `anthropic_writing`.
+Thinking is kept as `thinking_blocks` of the message, `is_error` as a key of the result; other blocks remain parts of the content.
+This module reads the format; `anthropic_writing` writes it.
 """
 
 import re
@@ -27,9 +27,9 @@ from callmark.types import Conversation, Place, SourceRow
 _ROW_KEYS = frozenset({"id", "messages", "tools", "system"})
 _RENAMED_KEYS = {"tool_use_id": "tool_call_id"}
 _CALL_BLOCK_KEYS = frozenset({"type", "id", "name", "input", GENERATED_ID})
-_OTHER_CALL_KEYS = CALL_KEYS - _CALL_BLOCK_KEYS - {"function"}  # names and arguments that Anthropic's blocks have under other keys
+_OTHER_CALL_KEYS = CALL_KEYS - _CALL_BLOCK_KEYS - {"function"}  # keys for names and arguments that Anthropic blocks do not use
 _RESULT_BLOCK_KEYS = frozenset({"type", "tool_use_id", "content", GENERATED_ID})
-_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in OpenAI's form
+_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "function_call", "tool_call_id"})  # in the OpenAI format
 _BLOCK = re.compile(rb'"type"\s*:\s*"(?:tool_use|tool_result|thinking|redacted_thinking)"')
 
 
@@ -41,7 +41,7 @@ class _Row(Struct):
 
 
 class _MessageSignature(Struct):
-    """The fields that distinguish OpenAI's messages from Anthropic's."""
+    """The fields that distinguish OpenAI messages from Anthropic messages."""
 
     role: Any = None
     content: Raw = Raw(b"")
@@ -51,7 +51,7 @@ class _MessageSignature(Struct):
 
     @property
     def is_openai(self) -> bool:
-        """Whether the message can only be in OpenAI's form."""
+        """Whether the message can only be in the OpenAI format."""
         openai_fields = (self.tool_calls, self.function_call, self.tool_call_id)
         return self.role in ("tool", "function") or any(bytes(value) not in (b"", b"null") for value in openai_fields)
 
@@ -64,7 +64,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """Return the conversation of a row, its messages turned into OpenAI's form."""
+    """Return the conversation in a row, with its messages converted to the OpenAI format."""
     check_utf8(row)
     try:
         wire = _decode(row)
@@ -92,14 +92,14 @@ def _prompts(system: str | list[dict[str, Raw]] | None) -> Iterator[Fields]:
 
 
 def _read_turn(turn: dict[str, Raw], index: int) -> list[Fields]:
-    """Return the messages for one of Anthropic's: its results, and the text and calls before, between and after them."""
+    """Convert one Anthropic message: its results, and the text and calls before, between and after them."""
     where = f"messages[{index}]"
     role = turn.get("role")
     if role is None:
-        raise BadInput(f"{where} has no role")
+        raise BadInput(f"{where}: role is missing")
     turn = _without_nulls(turn)
     if "tool_calls" in turn or "function_call" in turn or bytes(role) in (b'"tool"', b'"function"'):
-        raise BadInput(f"{where} is in OpenAI's form, Anthropic's was expected", "--from openai reads it.")
+        raise BadInput(f"{where}: expected an Anthropic message, got an OpenAI message", "Read the file with --from openai.")
     content = bytes(turn.get("content", b""))
     messages: list[Fields] = []
     if content.startswith(b"["):
@@ -124,13 +124,13 @@ def _read_turn(turn: dict[str, Raw], index: int) -> list[Fields]:
         messages.append({"role": role, "content": turn.get("content")})
     extra = {_RENAMED_KEYS.get(key, key): value for key, value in turn.items() if key not in ("role", "content")}
     if repeated := messages[0].keys() & extra.keys():
-        raise BadInput(f"{where} has {min(repeated)!r} beside its content and in it")
+        raise BadInput(f"{where}: {min(repeated)!r} appears both in the content and next to it")
     messages[0] |= extra
     return messages
 
 
 def _text_and_calls(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
-    """Return the message with the text and the calls between two results."""
+    """Return one message with the text and calls between two results."""
     calls = [call for kind, call in run if kind == "tool_use"]
     thinking = [block for kind, block in run if kind in THINKING_TYPES]
     parts = [block for kind, block in run if kind != "tool_use" and kind not in THINKING_TYPES]
@@ -143,7 +143,7 @@ def _text_and_calls(role: Raw, run: Sequence[tuple[str, Any]]) -> Fields:
 
 
 def _content(parts: Sequence[Mapping[str, Raw]]) -> Any:
-    """Return the content of these blocks: the text where it is nothing else, else the blocks unchanged."""
+    """Return the content of these blocks: a string for a single plain text block, otherwise the blocks unchanged."""
     return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
 
 
@@ -169,22 +169,22 @@ def _read_result(block: dict[str, Raw], where: str) -> Fields:
 
 
 def _extra_keys(block: Mapping[str, Raw], known: frozenset[str], where: str, *, taken: frozenset[str] = _MESSAGE_KEYS) -> Fields:
-    """Return the other keys of a block. One that would replace a key of the message in OpenAI's form raises `BadInput`."""
+    """Return the other keys of a block. A key that would overwrite a key of the OpenAI message raises `BadInput`."""
     extra = _without_nulls({key: value for key, value in block.items() if key not in known})
     if both := extra.keys() & taken:
-        raise BadInput(f"{where} has a key {min(both)!r}, which its kind of block does not have")
+        raise BadInput(f"{where}: unexpected key {min(both)!r} for this type of block")
     return {_RENAMED_KEYS.get(key, key): value for key, value in extra.items()}
 
 
 def _without_nulls(fields: dict[str, Raw]) -> dict[str, Raw]:
-    """Return the fields that are not null: files that were tables have every key of any block in all of them."""
+    """Return the fields that are not null: in files exported from tables, every block has the keys of all blocks."""
     return {key: value for key, value in fields.items() if bytes(value) != b"null"}
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return the confidence for rows with a system prompt, Anthropic's tools or blocks, and nothing of OpenAI's form.
+    """Return the confidence: high for rows with a system prompt, Anthropic tools or blocks, and no OpenAI fields.
 
-    Rows of plain text without a system prompt are the same in OpenAI's form, which they are taken for.
+    Plain-text rows without a system prompt look the same in both formats and are detected as OpenAI.
     """
     if "messages" not in fields or "expected_output" in fields:
         return 0.0

@@ -1,4 +1,4 @@
-"""Content blocks of Anthropic's messages: what reading and writing share."""
+"""Content blocks of Anthropic messages: helpers shared by reading and writing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from callmark.errors import BadInput
 
 Fields = dict[str, Any]
 
-GENERATED_ID = "generated_id"  # marks a block whose id was generated: it is not an id when it is read
+GENERATED_ID = "generated_id"  # marks a block whose id was generated when writing, so that it is dropped when reading
 TEXT_BLOCK_KEYS = frozenset({"type", "text", "cache_control", "citations"})
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 
@@ -18,18 +18,18 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def block_type(block: Mapping[str, Any], where: str) -> str:
-    """Return the type of a block. One without a type, and a text block without text, raise `BadInput`."""
+    """Return the type of a block. A block without a type, and a text block without text, raise `BadInput`."""
     try:
         kind = _decode_text(block["type"])
     except (KeyError, msgspec.ValidationError):
-        raise BadInput(f"{where} has no type") from None
+        raise BadInput(f"{where}: type is missing") from None
     if kind == "text" and not bytes(block.get("text", b"")).startswith(b'"'):
-        raise BadInput(f"{where} has no text")
+        raise BadInput(f"{where}: text is missing")
     return kind
 
 
 def is_block_type(block: Mapping[str, Any], kinds: frozenset[str]) -> bool:
-    """Return whether it is a complete block of one of these types."""
+    """Return whether a block is complete and of one of these types."""
     try:
         return block_type(block, "") in kinds
     except BadInput:

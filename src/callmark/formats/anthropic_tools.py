@@ -1,4 +1,4 @@
-"""Convert tool lists between OpenAI's form and Anthropic's, with the other keys of a tool (`strict`, `cache_control`)."""
+"""Convert tool lists between the OpenAI and Anthropic formats, including other keys of a tool (`strict`, `cache_control`)."""
 
 from functools import lru_cache
 from typing import Any
@@ -9,7 +9,7 @@ from msgspec import Raw
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
 
-_CACHED_LISTS = 64  # most files have one
+_CACHED_LISTS = 64  # most files have a single list
 
 _decode = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -18,8 +18,9 @@ _encode = msgspec.json.Encoder().encode
 
 @lru_cache(_CACHED_LISTS)
 def openai_tools(text: bytes) -> bytes:
-    """Return Anthropic's tools in OpenAI's form, with their other keys (`strict`, `cache_control`); any other list unchanged. A tool of
-    Anthropic's own, which has a type and no schema, keeps its keys.
+    """Convert Anthropic tools to the OpenAI format, with their other keys (`strict`, `cache_control`); return any other list unchanged.
+
+    A server tool, which has a type but no schema, keeps its keys.
     """
     try:
         tools = _decode(text)
@@ -29,7 +30,7 @@ def openai_tools(text: bytes) -> bytes:
         return text
     converted: list[dict[str, Any]] = []
     for tool in tools:
-        if "input_schema" not in tool and "function" in tool:  # in OpenAI's form already
+        if "input_schema" not in tool and "function" in tool:  # already in the OpenAI format
             converted.append(tool)
             continue
         if bytes(tool.get("type", b"")) == b'"custom"':
@@ -41,7 +42,7 @@ def openai_tools(text: bytes) -> bytes:
 
 @lru_cache(_CACHED_LISTS)
 def anthropic_tools(text: bytes) -> bytes:
-    """Return tools in OpenAI's form as Anthropic has them."""
+    """Convert tools in the OpenAI format to the Anthropic format."""
     converted = []
     for item, tool in zip(_decode(text), read_tools(msgspec.json.decode(text)), strict=True):
         function = _decode_fields(item["function"])

@@ -1,8 +1,8 @@
-"""Write conversations in Anthropic's form, so that nothing is lost.
+"""Write conversations in the Anthropic format without losing anything.
 
-Missing ids are generated (`toolu_00001`). A malformed call has its text as `input`. A key that Anthropic's form does not know is written
-where it can be: in the block of a result, else in the message; for the prompts that the row begins with, in their block, with `role` for
-one whose role is not system. Content with parts that cannot be blocks is refused.
+Missing ids are generated (`toolu_00001`). The `input` of a malformed call is its text. Keys unknown to the format are written to the block
+of a result, to the message otherwise, and for the leading system prompts to their block (with `role` if the role is not system). Content
+with parts that cannot be written as blocks raises `BadInput`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _SourceMessage(Struct, frozen=True):
-    """A message, as it was read and with every id; the blocks of content that is more than text (None where it is not), and the keys that
-    Anthropic's form has no place for.
+    """A message as read, the same message with all ids, its content blocks (None if the content is plain text), and the keys that the
+    Anthropic format has no place for.
     """
 
     original: Message
@@ -43,9 +43,9 @@ class _SourceMessage(Struct, frozen=True):
 
 
 def write(conversation: Conversation) -> bytes:
-    """Return one line in this format; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
+    """Return one line in this format; no call, id or result is lost. A case raises `BadInput`: the format cannot hold expected calls."""
     if isinstance(conversation, Case):
-        raise BadInput(f"{conversation.id} is a case: Anthropic's form has no place for what is expected")
+        raise BadInput(f"{conversation.id}: a case cannot be written in the Anthropic format, which has no field for expected calls")
     found = with_ids(conversation.messages, "toolu_{:05d}")
     originals = conversation.messages if not found.unambiguous else found.messages
     sources = [
@@ -54,7 +54,7 @@ def write(conversation: Conversation) -> bytes:
     ]
     prompts = _leading_prompts(sources)
     turns: list[Fields] = []
-    results: list[Fields] | None = None  # of the last turn, to which a result or the user's text can be added
+    results: list[Fields] | None = None  # of the last turn, to which a result or user text can be appended
     for source in sources[len(prompts) :]:
         if source.message.role in RESULT_ROLES:
             if results is None:
@@ -82,7 +82,7 @@ def write(conversation: Conversation) -> bytes:
 def _source_message(original: Message, message: Message, fields: ExtraFields, where: str) -> _SourceMessage:
     extra: Fields = {key: value for key, value in fields.items() if key != "content"}
     if "tool_use_id" in extra:
-        raise BadInput(f"{where} has a key 'tool_use_id' of its own, which Anthropic's form has for something else")
+        raise BadInput(f"{where}: the key 'tool_use_id' is reserved in the Anthropic format")
     if message.name is not None:
         extra["name"] = message.name
     if message.tool_call_id is not None and message.role not in RESULT_ROLES:
@@ -91,7 +91,7 @@ def _source_message(original: Message, message: Message, fields: ExtraFields, wh
 
 
 def _parts(content: bytes, where: str) -> list[Fields] | None:
-    """Return content as blocks; None where it is not a list: then the message's text is all. A part that cannot be a block is refused."""
+    """Return a content list as blocks; None if the content is plain text. A part that cannot be a block raises `BadInput`."""
     if not content.startswith(b"["):
         return None
     blocks: list[Fields] = []
@@ -100,7 +100,7 @@ def _parts(content: bytes, where: str) -> list[Fields] | None:
             blocks.append(text_block(part))
             continue
         if not bytes(part).startswith(b"{"):
-            raise BadInput(f"{where}.content[{index}] is neither a text nor an object, which Anthropic's form has no place for")
+            raise BadInput(f"{where}.content[{index}]: the Anthropic format expects a string or an object, got {bytes(part).decode()[:40]}")
         block: Fields = _decode_fields(part)
         if "type" not in block and bytes(block.get("text", b"")).startswith(b'"'):
             block = {"type": Raw(b'"text"'), **block}
@@ -110,7 +110,7 @@ def _parts(content: bytes, where: str) -> list[Fields] | None:
 
 
 def _leading_prompts(sources: Sequence[_SourceMessage]) -> list[Fields]:
-    """Return the blocks of the prompts that a conversation begins with, up to the first message that is not a single text of a prompt."""
+    """Return the blocks of the leading system prompts, up to the first message that is not a prompt with a single text."""
     blocks: list[Fields] = []
     for source in sources:
         message, parts = source.message, source.parts
@@ -123,7 +123,7 @@ def _leading_prompts(sources: Sequence[_SourceMessage]) -> list[Fields]:
 
 
 def _write_turn(source: _SourceMessage) -> Fields:
-    """Return text and calls as a message of Anthropic's."""
+    """Return an Anthropic message with the text and calls."""
     message = source.message
     blocks: list[Any] = list(_thinking_blocks(source.extra))
     extra = {key: value for key, value in source.extra.items() if key != "thinking_blocks"} if blocks else source.extra
@@ -136,7 +136,7 @@ def _write_turn(source: _SourceMessage) -> Fields:
 
 
 def _thinking_blocks(extra: Mapping[str, Any]) -> list[dict[str, Raw]]:
-    """Return the blocks of `thinking_blocks`, where it holds nothing else; else none, and it stays a key of the message."""
+    """Return `thinking_blocks` if it only holds thinking blocks; otherwise none, and it stays a key of the message."""
     if "thinking_blocks" not in extra:
         return []
     try:
@@ -155,12 +155,12 @@ def _use_block(call: Call, *, generated: bool) -> Fields:
 def _result_block(source: _SourceMessage) -> Fields:
     message = source.message
     if message.calls:
-        raise BadInput(f"{source.where} is a result that calls a tool, which Anthropic's form has no place for")
+        raise BadInput(f"{source.where}: a tool result with tool calls cannot be written in the Anthropic format")
     block: Fields = {
         "type": "tool_result",
         "tool_use_id": message.tool_call_id,
         "content": source.parts if source.parts is not None else scrub(message.text),
     }
     if taken := source.extra.keys() & {*block, GENERATED_ID}:
-        raise BadInput(f"{source.where} has a key {min(taken)!r} of its own, which Anthropic's form has for something else")
+        raise BadInput(f"{source.where}: the key {min(taken)!r} is reserved in the Anthropic format")
     return block | source.extra | ({GENERATED_ID: True} if source.original.tool_call_id is None else {})

@@ -1,4 +1,4 @@
-"""Generate ids for calls and results that have none, for formats that need them."""
+"""Generate missing ids for calls and results, for formats that require them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -11,8 +11,9 @@ from callmark.types import Message
 
 
 class MessagesWithIds(Struct, frozen=True):
-    """Messages in which every call and every result has an id. `unambiguous` says that by these ids each result belongs to the same call
-    as before, which repeated ids can make impossible.
+    """Messages in which every call and every result has an id.
+
+    `unambiguous` is False if duplicate ids make it impossible to assign every result to the same call as before.
     """
 
     messages: tuple[Message, ...]
@@ -20,10 +21,10 @@ class MessagesWithIds(Struct, frozen=True):
 
 
 def with_ids(messages: tuple[Message, ...], template: str) -> MessagesWithIds:
-    """Return the messages with an id for each call and result that had none; the same messages give the same ids.
+    """Return the messages with an id for each call and result that had none; the result is deterministic.
 
-    A result gets the id of its call, a call that of its result; else the id is generated: `template` with the next number that no other id
-    has. Nothing changes where every id is there.
+    A result gets the id of its call, and a call the id of its result. Other ids are generated from `template` and the next free number.
+    Messages that have all ids are returned unchanged.
     """
     if all(_has_ids(message) for message in messages):
         return MessagesWithIds(messages)
@@ -41,7 +42,7 @@ def with_ids(messages: tuple[Message, ...], template: str) -> MessagesWithIds:
 
 
 def generate_ids(messages: Sequence[Message], template: str) -> Iterator[str]:
-    """Return ids that no call and no result has: `template` with 1, 2, …"""
+    """Yield unused ids: `template` formatted with 1, 2, …"""
     taken = {call.id for message in messages for call in message.calls} | {message.tool_call_id for message in messages}
     return (new for number in count(1) if (new := template.format(number)) not in taken)
 

@@ -1,4 +1,4 @@
-"""Lists of tool calls in predictions, in any shape."""
+"""Read lists of tool calls in predictions, in any shape."""
 
 from typing import cast
 
@@ -12,7 +12,7 @@ from callmark.formats.json_fields import decode_list, json_kind, read_text, wron
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Call
 
-OWN_KEY = "calls"  # of callmark's own rows, in which a malformed call says so
+OWN_KEY = "calls"  # key of callmark's own rows, in which malformed calls are marked
 
 
 class _Function(Struct, gc=False, forbid_unknown_fields=True):
@@ -21,7 +21,7 @@ class _Function(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class CommonCall(Struct, gc=False, forbid_unknown_fields=True):
-    """A call as nearly every API writes it, or as callmark does; any other shape is read by `read_call_text`."""
+    """A call as most APIs and callmark itself write it; any other shape is read by `read_call_text`."""
 
     function: _Function | None = None
     name: str | None = None
@@ -39,7 +39,7 @@ _decode_list_or_object = msgspec.json.Decoder(list[Raw] | dict[str, Raw] | None)
 
 
 def read_call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
-    """Return the calls of a list in any shape: null is empty, a single object is a list of one, a JSON string of either is decoded.
+    """Return the calls in a list of any shape. Null is an empty list, a single object is a list of one, and a JSON string is decoded.
 
     Anything else raises `BadInput` that names the field.
     """
@@ -63,14 +63,14 @@ def read_call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
             try:
                 _decode_list_or_object(repaired)
             except (ValueError, RecursionError):
-                raise BadInput(f"{field} is text that is no JSON list, a list of calls was expected") from None
+                raise BadInput(f"{field}: expected a list of calls, got a string that is not a JSON list") from None
             found = read_call_list(repaired, field)
             return found if repaired == inner else tuple(map(reject_surrogates, found))
     raise wrong_type(raw, field, "a list of calls")
 
 
 def read_common_call(wire: CommonCall, *, own: bool) -> Call | None:
-    """Return the call; None where it is in another shape after all. Only callmark's `own` rows say what is malformed."""
+    """Return the call; None if it is in another shape after all. Only callmark's `own` rows mark malformed calls."""
     if wire.function is not None:
         if wire.name is not None or wire.arguments is not ABSENT:
             return None

@@ -1,4 +1,4 @@
-"""Convert rows from one format to another, and count what was written, generated and left out."""
+"""Convert rows from one format to another, and count what is written, generated and dropped."""
 
 from collections import Counter
 from typing import Any
@@ -15,7 +15,8 @@ from callmark.types import Case, Conversation
 from callmark.wording import pluralize
 
 _CONVERTED_CALL_KEYS = CALL_KEYS | {"id", "type", "index"}
-_CASE_HINT = "A decision point can be written as openai, a scenario as scenarios."
+_CASE_HINT = "Write decision points with --to openai, scenarios with --to scenarios."
+_READ_ONLY_HINT = "Use --to scenarios to write its scenarios."
 
 
 class _Calls(Struct):
@@ -27,16 +28,14 @@ _decode_calls = msgspec.json.Decoder(_Calls).decode
 
 
 class Conversion:
-    """Write rows in the `target` format, and count what becomes of them. `rewrite` also rewrites rows that are in that format already.
+    """Writes rows in the `target` format and counts the changes. With `rewrite`, rows already in that format are rewritten as well.
 
-    A target that is only read raises `BadInput`.
+    A target that can only be read raises `BadInput`.
     """
 
     def __init__(self, target: Format, *, rewrite: bool = False) -> None:
         if target.write is None:
-            raise BadInput(
-                f"{target.name} is read and not written: it is what another program records", "--to scenarios writes what is asked in it."
-            )
+            raise read_only_format(target)
         self.target = target
         self.calls = 0
         self.results = 0
@@ -48,7 +47,7 @@ class Conversion:
         self._written_cases: set[str] = set()
 
     def line(self, row: Conversation, source: Format) -> bytes | None:
-        """Return the row as a line; None for a further trial of a case that is written. One that cannot be written raises `BadInput`."""
+        """Return the row as a line; None for another trial of a case that was already written. `BadInput` if it cannot be written."""
         if source is self.target and not self._rewrite and row.original.row:
             line = row.original.row.rstrip()
         else:
@@ -75,26 +74,26 @@ class Conversion:
         }
 
     def notes(self) -> list[str]:
-        """Return in words what a reader of the new file should know."""
+        """Return notes about the changes, for people."""
         notes = []
         if self.generated_ids:
-            notes.append(f"{pluralize(self.generated_ids, 'id')} made up, for calls and results that had none")
+            notes.append(f"generated {pluralize(self.generated_ids, 'id')} for calls and results without one")
         if self.replaced_ids:
-            calls = "the id of 1 call" if self.replaced_ids == 1 else f"the ids of {self.replaced_ids:,} calls"
-            notes.append(f"{calls} replaced, as {self.target.title} has nine letters or digits; metadata.callmark keeps what stood")
+            ids = pluralize(self.replaced_ids, "call id")
+            notes.append(f"replaced {ids}: {self.target.title} requires nine letters or digits (originals in metadata.callmark)")
         if self.left_out:
             keys = ", ".join(f"{key} ({pluralize(rows, 'row')})" for key, rows in self.left_out.most_common())
-            notes.append(f"left out, as {self.target.title} has no place for it: {keys}")
+            notes.append(f"dropped keys that the {self.target.name} format has no field for: {keys}")
         return notes
 
     def _write_row(self, row: Conversation) -> bytes:
         try:
             line = self._write(row)
         except UnicodeEncodeError:
-            raise BadInput(f"{scrub(row.id)}: there is a lone surrogate in an id, a role or a name") from None
+            raise BadInput(f"{scrub(row.id)}: an id, a role or a name contains a lone surrogate") from None
         except BadInput as error:
             raise BadInput(str(error), error.hint or (_CASE_HINT if isinstance(row, Case) else "")) from None
-        return msgspec.json.format(line, indent=-1) if b"\n" in line else line  # tools from a file of their own may have line breaks
+        return msgspec.json.format(line, indent=-1) if b"\n" in line else line  # tools from a separate file may contain line breaks
 
     def _count_left_out(self, row: Conversation, source: Format) -> None:
         if source.leftover_keys is None or isinstance(row, Case) or not row.original.row:
@@ -112,8 +111,13 @@ class Conversion:
             self.replaced_ids += sum([call.id is not None and not pattern.fullmatch(call.id) for call in row.calls])
 
 
+def read_only_format(target: Format) -> BadInput:
+    """Return the error for a format that records other programs' output and cannot be written."""
+    return BadInput(f"the format {target.name} ({target.title}) can only be read, not written", _READ_ONLY_HINT)
+
+
 def _leftover_call_keys(row: Conversation) -> set[str]:
-    """Return the keys of calls that other formats have no place for, such as the signature of a thought: `tool_calls.extra_content`."""
+    """Return the keys of calls that other formats have no field for, such as a thought signature in `tool_calls.extra_content`."""
     messages = zip(row.messages, message_texts(row), strict=True) if row.calls else ()
     calls = (bytes(call) for message, text in messages if message.calls for call in _decode_calls(text).tool_calls or ())
     fields = (_decode_fields(call) for call in calls if call.startswith(b"{"))

@@ -1,7 +1,8 @@
 """A dataset: the rows of a file or a list as conversations, read on demand.
 
-A row that cannot be read raises `BadInput` with file, line and reason; with `on_bad` it is passed to that callback and reading continues.
-A malformed call is not a bad row. Lone surrogates in a row are escaped (`\\ud800` as text), so that the row can be used.
+A row that cannot be read raises `BrokenRow` with the file, the line and the reason; with `on_bad`, it is passed to that callback and
+reading continues. A malformed call does not make a row bad. Lone surrogates in a row are escaped (`\\ud800` as text), so that the row can
+be used.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,17 +25,17 @@ from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
 from callmark.wording import end_sentence
 
-BLOCK = 64  # rows that one of several readers reads at a time
+BLOCK = 64  # rows per block, when several readers share a file
 DEFAULT_FORMAT = "openai"
 _SHOWN_ROWS = 5  # in a notebook
-_SHOWN_CALLS = 300  # characters of the calls of such a row
-_MAX_DETECTED = 1000  # rows that are looked at before a format is found
+_SHOWN_CALLS = 300  # characters of the calls in each of these rows
+_MAX_DETECTED = 1000  # rows tried before format detection gives up
 
 _Row = bytes | Conversation
 
 
 class BadRow(Struct, frozen=True):
-    """A row that cannot be read, and why."""
+    """A row that cannot be read: its location, the reason and its bytes."""
 
     place: Place
     reason: str
@@ -42,12 +43,32 @@ class BadRow(Struct, frozen=True):
 
 
 class Dataset:
-    """The conversations (or cases) of a file, or of a list of dicts, conversations or cases.
+    """The conversations or cases in a file or a list. `callmark.load` opens one.
 
-    Iterating reads the file again; a pipe can be read once. Dicts are detected and read like rows of a file, conversations are returned as
-    they are. `part` `(k, n)` reads only the k-th of every n blocks of rows, so that n readers share a file. `row_index` is the index of the
-    last row, bad ones counted, blank lines not. With `digest` every row goes into `digest()`, whatever the part. `name` is what the file is
-    called in messages, where that is not its path. `file` is the file, where it is open already.
+    Iterating yields `Conversation` or `Case` objects; each iteration reads the file again. A pipe can only be read once. Dicts are read
+    like the rows of a file; conversations and cases are yielded unchanged. A dataset is also a context manager that closes its file.
+
+    Args:
+        source: Path of a file (`-` is standard input), or a list of dicts, conversations or cases.
+        format_name: Format of the rows; detected by default.
+        context: The tools for rows that have none.
+        on_bad: Called with each row that cannot be read, which is then skipped. Without it, such a row raises `BrokenRow`.
+        part: `(k, n)` reads only the k-th of every n blocks of rows, so that n readers can share a file.
+        digest: Compute `digest()` over all rows, whatever the part.
+        name: Name of the file in messages; its path by default.
+        file: The file, if it is already open.
+
+    Attributes:
+        path: Path of the file; empty for a list.
+        format: The `Format` of the rows.
+        good_rows: Number of valid rows in the last iteration.
+        bad_rows: Number of skipped rows in the last iteration.
+        repaired_rows: Number of rows with escaped surrogates in the last iteration.
+        row_index: Index of the last row read, counting bad rows but not blank lines.
+        row_kind: `conversations`, `decision points` or `scenarios`, by the first valid row.
+
+    Raises:
+        BadInput: The file is missing or empty, its format is not recognized, or no row in it can be read.
     """
 
     def __init__(
@@ -66,7 +87,7 @@ class Dataset:
         self.part = part
         self.name = name or (scrub(source) if isinstance(source, str) else items.NAME)
         self.on_bad = on_bad
-        self.bad_rows = 0  # of the last iteration, as are the next two
+        self.bad_rows = 0
         self.good_rows = 0
         self.repaired_rows = 0
         self.row_index = -1
@@ -77,7 +98,7 @@ class Dataset:
         self._first_reason = ""
         self._context = context or ReadContext()
         self._rows: Rows | Items | None = None
-        self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that detection has read
+        self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that format detection has consumed
         self._hash = _new_hash() if digest else None
         self.format: Format = find_format(format_name) if format_name else format_by_extension(self.path) or self._detect_format()
 
@@ -101,7 +122,7 @@ class Dataset:
             raise self._no_rows(rows.name)
 
     def digest(self) -> str:
-        """Return a digest of all rows, once they were read to the end; empty where none was asked for."""
+        """Return the digest of all rows, after a complete iteration; empty if the dataset was opened without `digest`."""
         return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""
 
     def counts(self) -> dict[str, str | int]:
@@ -132,7 +153,7 @@ class Dataset:
 
     @property
     def default_tools(self) -> bytes:
-        """The JSON of the tools for rows that have none; empty where there are none."""
+        """The JSON of the tools for rows that have none; empty if no such tools were given."""
         raw_tools, tools = self._context.default_tools
         return raw_tools if tools else b""
 
@@ -146,14 +167,14 @@ class Dataset:
             numbered, self._buffered = self._buffered, None
             return self._rows, numbered
         if self._rows is not None and not self._rows.rereadable:
-            raise BadInput(f"{self._rows.name} has been read already, it can be read once")
+            raise BadInput(f"{self._rows.name}: already read; a pipe can only be read once")
         self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None)
         return self._rows, iter(self._rows)
 
     def _detect_format(self) -> Format:
         """Return the format of the first row that has one. Rows of a pipe are buffered, so that none is lost.
 
-        A list that holds conversations and nothing else is in the default format.
+        A list of `Conversation` objects only is in the default format.
         """
         rows, numbered = self._open()
         seen: list[tuple[int, _Row]] = []
@@ -183,17 +204,17 @@ class Dataset:
                 rows.close()
         if conversations:
             return find_format(DEFAULT_FORMAT)
-        for place, row, problem in bad:  # they are reported here, as nothing will be read
+        for place, row, problem in bad:  # reported here, because no iteration will follow
             self._report_bad(place, row, problem)
         raise self._no_rows(rows.name)
 
     def _no_rows(self, name: str) -> BadInput:
         if self._first_reason:
-            return BadInput(f"{name}: none of its rows can be read; the first: {self._first_reason}")
-        return BadInput(f"{name} is empty: there is no row in it")
+            return BadInput(f"{name}: no valid rows. The first problem: {self._first_reason}")
+        return BadInput(f"{name} is empty")
 
     def _read(self, place: Place, row: _Row) -> Conversation | None:
-        """Return the row's conversation, or None for a bad row that was reported."""
+        """Return the conversation in a row; None for a bad row, which is reported."""
         if isinstance(row, bytes):
             conversation = self._read_text(place, row)
             if conversation is None:
@@ -230,7 +251,7 @@ class Dataset:
 
 
 def file_digest(path: str) -> str:
-    """Return a digest of the whole content of a file."""
+    """Return the digest of a file's content, decompressed."""
     digest = _new_hash()
     digest.update(Rows(path).read_all())
     return f"xxh3:{digest.hexdigest()}"
@@ -243,12 +264,12 @@ def _new_hash() -> Any:
 
 
 def _hashed_text(row: Any) -> bytes:
-    """Return what goes into the digest for a conversation that was made in memory."""
+    """Return the bytes that a conversation built in Python contributes to the digest."""
     return row.original.row or repr(row).encode("utf-8", "backslashreplace")
 
 
 def _reject_surrogates(conversation: Conversation) -> Conversation:
-    """Return the conversation of a repaired row, in which a call whose arguments had a lone surrogate is malformed, as it is everywhere."""
+    """Return the conversation of a repaired row, with each call whose arguments had a lone surrogate marked as malformed."""
     messages = tuple(
         structs.replace(message, calls=tuple(map(reject_surrogates, message.calls))) if message.calls else message
         for message in conversation.messages

@@ -1,18 +1,18 @@
-"""DeepFabric conversations, as its version 4 writes them: OpenAI's messages and tools, and more about the conversation.
+"""The format of DeepFabric 4: OpenAI messages and tools, plus metadata about the conversation.
 
     {"messages": […], "tools": […], "question": "…", "final_answer": "…", "metadata": {…},
      "reasoning": {"style", "content"}, "tool_context": {"executions": […]}, "agent_context": {…}, "structured_data": {…}}
 
-Read: messages and tools (`tool_context.available_tools` in older files); the executions repeat calls of the messages. The row's id is
-`metadata.id`, as a row may have no other keys than these.
+Reads messages and tools (`tool_context.available_tools` in older files); the executions repeat the calls of the messages. The id of a row
+is `metadata.id`, because rows must not have other keys.
 
-A message has one of four roles (system, user, assistant, tool), text, calls and an id of nine letters or digits, and nothing else. What
-that cannot hold is written to `metadata.callmark`, and read back from it:
+A message has one of four roles (system, user, assistant, tool), text, calls and an id of nine letters or digits. Everything else is stored
+in `metadata.callmark` and read back from there:
 
-    ids       [generated, original]: the id in the messages, and the one it replaces (null: there was none)
+    ids       [generated, original]: the id in the messages, and the one it replaces (null if there was none)
     messages  {"message": index, …}: extra fields of a message: `role` (developer), `name`, `is_error`, `content` that is not text, …
 
-A malformed call has its text as arguments.
+The arguments of a malformed call are its text.
 """
 
 import re
@@ -36,7 +36,7 @@ from callmark.wording import pluralize
 CALL_ID = re.compile("[a-zA-Z0-9]{9}")
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
-_OWN_KEYS = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # of the message itself, never of its extra fields
+_OWN_KEYS = frozenset({"role", "tool_calls", "function_call", "tool_call_id"})  # fields of the message itself, never extra fields
 _DEVELOPER = b'"developer"'
 
 
@@ -71,7 +71,7 @@ _ROW_KEYS = frozenset({"id", "messages", "tools", "question", "final_answer"})
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """Return the conversation of a row. One whose only calls are in `tool_context` raises `BadInput`: they would be lost."""
+    """Return the conversation in a row. If all calls are in `tool_context`, raise `BadInput`: they would be lost."""
     conversation = openai.read(row, place, context)
     wire = _decode(row)
     metadata = _read_metadata(wire.metadata)
@@ -81,7 +81,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     if wire.tool_context is None:
         return found
     if wire.tool_context.executions and not found.calls:
-        raise BadInput(f"tool_context.executions has {pluralize(len(wire.tool_context.executions), 'call')}, and no message has any")
+        found_calls = pluralize(len(wire.tool_context.executions), "call")
+        raise BadInput(f"tool_context.executions: found {found_calls}, but the messages contain none")
     if found.tools is context.default_tools[1] and bytes(wire.tool_context.available_tools) not in (b"", b"null", b"[]"):
         raw_tools, tools = context.read_tools(bytes(wire.tool_context.available_tools))
         found = structs.replace(found, tools=tools, original=structs.replace(found.original, tools=tools, raw_tools=raw_tools))
@@ -89,22 +90,20 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def write(conversation: Conversation) -> bytes:
-    """Return one line in this format; no call, id or result is lost. A case, whose expected calls it could not hold, and a role that the
-    format does not know raise `BadInput`.
-    """
+    """Return one line in this format; no call, id or result is lost. A case, and a message with an unsupported role, raise `BadInput`."""
     if isinstance(conversation, Case):
-        raise BadInput(f"{conversation.id} is a case: DeepFabric has no place for what is expected")
+        raise BadInput(f"{conversation.id}: a case cannot be written in the DeepFabric format, which has no field for expected calls")
     ids = _CallIds(conversation.messages)
     messages: list[dict[str, Any]] = []
     extra: list[dict[str, Any]] = []
     for index, (message, fields_of_message) in enumerate(zip(conversation.messages, extra_fields(conversation), strict=True)):
         if message.role not in _ROLES:
-            known = "system, user, assistant and tool"
-            raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, DeepFabric knows {known}")
+            known = "system, user, assistant or tool"
+            raise BadInput(f"{conversation.id}: messages[{index}].role: DeepFabric expects {known}, got {message.role!r}")
         messages.append(_message_fields(message, ids))
         if extra_of_message := _message_extra(message, fields_of_message):
             if "message" in extra_of_message:
-                raise BadInput(f"{conversation.id}: messages[{index}] has a key 'message' of its own, which cannot be kept beside it")
+                raise BadInput(f"{conversation.id}: messages[{index}]: the key 'message' cannot be stored in metadata.callmark")
             extra.append({"message": index, **extra_of_message})
     own: dict[str, Any] = {}
     if ids.replaced:
@@ -121,7 +120,7 @@ def write(conversation: Conversation) -> bytes:
 
 
 class _CallIds:
-    """Ids that fit the format: those that do stay, one is generated for each that does not, and for each call without one."""
+    """Ids that fit the format: valid ids are kept, and new ones are generated for invalid and missing ids."""
 
     def __init__(self, messages: tuple[Message, ...]) -> None:
         self.replaced: list[tuple[str, str | None]] = []
@@ -129,7 +128,7 @@ class _CallIds:
         self._replacements: dict[str, str] = {}
 
     def fit(self, given: str | None) -> str:
-        """Return the id itself if it fits, else the one that replaces it."""
+        """Return the id itself if it fits, otherwise its replacement."""
         if given is not None and CALL_ID.fullmatch(given):
             return given
         if given is None or given not in self._replacements:
@@ -158,7 +157,7 @@ def _message_fields(message: Message, ids: _CallIds) -> dict[str, Any]:
 
 
 def _message_extra(message: Message, extra: ExtraFields) -> dict[str, Any]:
-    """Return what a message of the format cannot hold."""
+    """Return the fields of a message that the format has no place for."""
     fields: dict[str, Any] = {"role": message.role} if message.role == "developer" else {}
     if message.name is not None:
         fields["name"] = message.name
@@ -166,7 +165,7 @@ def _message_extra(message: Message, extra: ExtraFields) -> dict[str, Any]:
 
 
 def _restore(conversation: Conversation, metadata: _CallmarkMetadata) -> Conversation:
-    """Return the conversation with its original ids and extra fields. Those that belong to no message are ignored."""
+    """Return the conversation with its original ids and extra fields. Entries for missing messages are ignored."""
     original_ids = dict(metadata.ids)
     extra: dict[int, dict[str, Raw]] = {}
     for fields in metadata.messages:
@@ -206,7 +205,7 @@ def _restore_id(fields: dict[str, Any], key: str, original_ids: Mapping[str, str
 
 
 def _read_metadata(text: Raw) -> _Metadata:
-    """Return the part of the metadata that is read here; it may be anything."""
+    """Return the metadata fields that are used here. Metadata of any other type is ignored."""
     try:
         return _decode_metadata(text) if text is not ABSENT else _Metadata()
     except msgspec.ValidationError:
@@ -214,7 +213,7 @@ def _read_metadata(text: Raw) -> _Metadata:
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return the confidence for rows with messages and a key that only DeepFabric writes."""
+    """Return the confidence: high for rows with messages and a key that only DeepFabric writes."""
     if "messages" not in fields or "expected_output" in fields:
         return 0.0
     own = "tool_context" in fields or "agent_context" in fields or ("question" in fields and "final_answer" in fields)
@@ -222,7 +221,7 @@ def detect(fields: Mapping[str, Raw]) -> float:
 
 
 def _leftover_keys(row: bytes) -> Iterable[str]:
-    """Yield the keys that no other format has; metadata that holds nothing but what others have elsewhere is none of them."""
+    """Return the keys that other formats have no field for. Metadata with only an id and callmark's own data is not one of them."""
     fields = _decode_fields(row)
     if _is_own_metadata(fields.get("metadata", Raw(b"null"))):
         fields.pop("metadata", None)

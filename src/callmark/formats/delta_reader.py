@@ -1,10 +1,10 @@
-"""Cut out of a row what it repeats of the row before it, so that it is not decoded twice.
+"""Remove from a row what it shares with the previous row, so that it is not decoded twice.
 
-Nearly every file has the same tools in every row, and each decision point of a conversation begins with the messages of the one before
-it: together most of its bytes. Where they are the same byte for byte, they are cut out of the row, and the rest is decoded.
-Each piece that is cut out lies between two members, or two messages, of the rest: the tools with the comma before them and the key
-after them (or the end of the row), the messages right after the row's own `"messages":[`. The reader makes sure that what is cut out of the
-middle of a row was the row's own: the rest must have nothing in it but what a decision point has.
+In most files every row has the same tools, and each decision point of a conversation starts with the messages of the previous one: together
+most of the bytes. Where these are identical, byte for byte, they are cut out of the row, and only the rest is decoded.
+Every cut is between two members or two messages of the rest: the tools with the comma before them and the key after them (or the end of the
+row), and the messages directly after the row's own `"messages":[`. The caller makes sure that a cut in the middle of a row did not remove
+part of a nested value: the rest must have exactly the keys of a decision point.
 """
 
 import re
@@ -20,9 +20,9 @@ _KEY = b'"tools"'
 
 
 class ShortenedRow(Struct, frozen=True, gc=False):
-    """A row without what it repeats: its tools, cut out of its middle or off its end, and the first of its messages.
+    """A row without the parts it shares with the previous row: its tools, cut from the middle or the end, and its first messages.
 
-    `begin` and `end` are where all messages of the row are in it; 0 where that is not known.
+    `begin` and `end` are the offsets of all messages in the row; 0 if unknown.
     """
 
     body: bytes
@@ -33,17 +33,17 @@ class ShortenedRow(Struct, frozen=True, gc=False):
 
 
 class DeltaReader:
-    """What the rows so far had in them; `tools` is the last list of tools, its JSON and its tools."""
+    """Compares each row with the previous one. `tools` is the last list of tools: its JSON, and the tools."""
 
     def __init__(self, tools: tuple[bytes, tuple[Tool, ...]]) -> None:
         self.tools = tools
-        self._tools_piece = b""  # the tools as they are in their row, with the comma before them; empty where they cannot be cut out
-        self._after_tools = b""  # what follows them; empty where they end the row
-        self._history = b""  # the JSON of the last row's messages
+        self._tools_piece = b""  # the tools with their key and the comma before it; empty if they cannot be cut out
+        self._after_tools = b""  # the key after the tools; empty if the row ends with them
+        self._history = b""  # the JSON of the messages in the last row
         self._messages: tuple[Message, ...] = ()
 
     def shorten(self, row: bytes) -> ShortenedRow | None:
-        """Return the row without what it repeats; None where its tools are not those of the last row."""
+        """Return the row without the shared parts; None if its tools differ from those of the last row."""
         if not self._tools_piece:
             return None
         if not self._after_tools:
@@ -61,27 +61,27 @@ class DeltaReader:
         rest = begin + len(self._history)
         if row.startswith(_NEXT_MESSAGE, rest):
             rest += 1
-        elif rest != start - 1:  # neither another message follows, nor the end of them
+        elif rest != start - 1:  # neither another message nor the end of the list follows
             return ShortenedRow(row[:start] + row[end:], True, (), begin, start - 1)
         return ShortenedRow(row[:begin] + row[rest:start] + row[end:], True, self._messages, begin, start - 1)
 
     def store_tools(self, row: bytes, tools: tuple[bytes, tuple[Tool, ...]]) -> None:
-        """Store where these tools are in a row of which they are known to be its own."""
+        """Remember the tools of a row and their position in it. They must be the row's own tools, not part of a nested value."""
         if tools[0] is not self.tools[0]:
             self.tools = tools
             self._history = b""
             self._tools_piece, self._after_tools = _locate_tools(row, tools[0])
 
     def store_messages(self, row: bytes, shortened: ShortenedRow, messages: tuple[Message, ...]) -> None:
-        """Store the messages of a row that was shortened by tools from its middle."""
+        """Remember the messages of a row whose tools were cut from the middle."""
         self._history = row[shortened.begin : shortened.end] if messages and shortened.begin else b""
         self._messages = messages
 
 
 def _locate_tools(row: bytes, raw_tools: bytes) -> tuple[bytes, bytes]:
-    """Return the tools as they are in a row, and what follows them: the key of what is expected, or nothing where they end the row.
+    """Return the bytes of the tools in a row, and the key that follows: `expected_output`, or nothing if the row ends with the tools.
 
-    Both are empty where they are anywhere else.
+    Both are empty if the tools are in any other position.
     """
     at = row.rfind(raw_tools)
     key = row.rfind(_KEY, 0, max(at, 0))

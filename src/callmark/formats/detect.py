@@ -1,4 +1,4 @@
-"""Find a format by its name, by the name of a file, or by the first row of a file."""
+"""Find a format by name, by file extension, or from the first row of a file."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -9,38 +9,38 @@ from msgspec import Raw
 from callmark import registry
 from callmark.errors import BadInput
 from callmark.formats.format import Format
+from callmark.formats.json_fields import describe_keys
 
 _COMPRESSED = (".gz", ".zst")
-_COMMON_EXTENSIONS = (".jsonl", ".json", ".ndjson", ".txt")  # of files in any format
+_COMMON_EXTENSIONS = (".jsonl", ".json", ".ndjson", ".txt")  # extensions shared by all formats
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 @cache
 def find_format(name: str) -> Format:
-    """Return the format of that name; an unknown name raises `BadInput` with the nearest."""
+    """Return the format with this name. An unknown name raises `BadInput` with the closest match."""
     found: Format = registry.find("formats", name)
     return found
 
 
 def detect_format(row: bytes) -> Format:
-    """Return the format of a row. Where none recognizes it, `BadInput` names the keys that were found.
+    """Return the format of a row. If none is detected, raise `BadInput` with the keys that were found.
 
-    Formats of installed packages are tried where no built-in one recognizes the row.
+    Formats of installed packages are tried after the built-in ones.
     """
     fields = _decode_fields(row)
     found = _most_confident(built_in_formats(), fields) or _most_confident(installed_formats(), fields)
     if found is not None:
         return found
-    keys = ", ".join(list(fields)[:8]) or "none"
     raise BadInput(
-        f"no format recognises the row: its keys are {keys}; messages, conversations or expected_function_calls was expected",
-        f"--from names a format: {', '.join(registry.names('formats'))}.",
+        f"unknown format: expected the key messages, conversations or expected_function_calls, got {describe_keys(fields)}",
+        f"Pass --from to choose a format: {', '.join(registry.names('formats'))}.",
     )
 
 
 def format_by_extension(path: str) -> Format | None:
-    """Return the format to which the extension of a file belongs; None for an extension that is common or unknown."""
+    """Return the format that a file extension belongs to; None for a common or unknown extension."""
     for ending in _COMPRESSED:
         path = path.removesuffix(ending)
     if path.endswith(_COMMON_EXTENSIONS) or "." not in path.rpartition("/")[2]:
@@ -51,18 +51,18 @@ def format_by_extension(path: str) -> Format | None:
 
 @cache
 def built_in_formats() -> tuple[Format, ...]:
-    """Return the built-in formats in registry order."""
+    """Return the built-in formats, in registry order."""
     return tuple(registry.built_in("formats"))
 
 
 @cache
 def installed_formats() -> tuple[Format, ...]:
-    """Return the formats of installed packages, in the order of their names."""
+    """Return the formats of installed packages, sorted by name."""
     return tuple(registry.installed("formats"))
 
 
 def _most_confident(formats: Iterable[Format], fields: Mapping[str, Raw]) -> Format | None:
-    """Return the first of the most confident formats; None where none recognizes the fields."""
+    """Return the most confident format, the first one on a tie; None if none recognizes the fields."""
     best: Format | None = None
     best_confidence = 0.0
     for candidate in formats:

@@ -1,7 +1,7 @@
-"""Write the result files of the LOB chatbot evaluation: `evaluation_results.json`, `evaluation_metrics.json` (docs/metrics.md, section 15).
+"""Write the result files of the LOB evaluation: `evaluation_results.json` and `evaluation_metrics.json`.
 
-Rows in, bytes out. Whatever a value holds, the result is JSON that every reader accepts: a lone surrogate is escaped, a number that JSON
-cannot hold is null, any other Python object is written as its `repr`.
+The output is always valid JSON: lone surrogates are escaped, numbers that JSON cannot represent are null, and other Python objects are
+written as their `repr`.
 """
 
 import json
@@ -18,7 +18,7 @@ from callmark.calls.strict import DEEPEST, dump, is_deeper_than, scrub
 from callmark.types import Call, Case, Message, Prediction, Text
 
 RESULTS, METRICS = "evaluation_results.json", "evaluation_metrics.json"
-SCORES = {  # our name of a metric, and that of the LOB chatbot evaluation
+SCORES = {  # callmark's metric names, and the names in the LOB evaluation
     "process.precision": "Precision_fn.score",
     "process.recall": "Recall_fn.score",
     "process.args_precision": "Precision_args.score",
@@ -30,12 +30,11 @@ SCORES = {  # our name of a metric, and that of the LOB chatbot evaluation
 def result_row(
     case: Case, prediction: Prediction | None, metrics: Mapping[str, Any] | None, *, chat_history: Iterable[Message | Any] = ()
 ) -> bytes:
-    """Return one row, without a line break: input, expected calls, prediction, and every metric by the name that the LOB chatbot evaluation
-    has for it, or its own.
+    """Return one row, without a line break: input, expected calls, prediction, and the metrics under their names in the LOB evaluation.
 
-    The scores of a row without a prediction, or whose prediction is an error, are null: those named in `metrics`, or the five of that
-    evaluation. A malformed call has its text as arguments. `chat_history` holds messages, ours or objects in OpenAI's form; the
-    prediction's transcript if it is not given.
+    If there is no prediction, or the prediction is an error, the scores are null: those named in `metrics`, or the five of the LOB
+    evaluation. The arguments of a malformed call are its text. `chat_history` holds `Message` objects or dicts in the OpenAI format; the
+    default is the transcript of the prediction.
     """
     chat_history = chat_history or (prediction.transcript if prediction else ())
     error = "no prediction" if prediction is None else prediction.error or None
@@ -62,12 +61,12 @@ def result_row(
 
 
 def metrics_json(means: Mapping[str, float | None]) -> bytes:
-    """Return the text of `evaluation_metrics.json`. A mean of nothing is None."""
+    """Return the text of `evaluation_metrics.json`. A metric without values has the mean None."""
     return msgspec.json.format(b"[" + _means_json(means) + b"]", indent=2)
 
 
 def result_lines(means: Mapping[str, float | None], rows: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of `evaluation_results.json`: the means, then a line for each row; rows are read on demand."""
+    """Yield the lines of `evaluation_results.json`: the means, then one line per row. Rows are read on demand."""
     head = _means_json(means)
     yield b"[" + head[:-1] + (b"," if means else b"") + b'"rows":['
     before = b""
@@ -89,12 +88,12 @@ def _call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected_call(call: Call) -> dict[str, Any]:
-    """Return the call in the shape of scenarios, in which a string with a star is a glob: any other is written as `$literal`."""
+    """Return the call in the shape of scenarios. A literal star is wrapped in `$literal`, because scenarios read it as a glob."""
     return _call(call, {name: escape_globs(value) for name, value in call.arguments.items()})
 
 
 def _source_call(text: Text) -> Any:
-    """Return an expected call as it was read, where that was the shape of scenarios; else None."""
+    """Return an expected call as it was read, if it was in the shape of scenarios; otherwise None."""
     if b"functionName" not in bytes(text):
         return None
     try:
@@ -112,7 +111,7 @@ def _json(value: Any) -> bytes:
 
 
 def _to_json_values(value: Any, depth: int = 0) -> Any:
-    """Return the value with everything replaced that JSON cannot hold."""
+    """Return the value with everything replaced that JSON cannot represent."""
     match value:
         case None | bool():
             return value
@@ -137,5 +136,5 @@ def _to_json_values(value: Any, depth: int = 0) -> Any:
 def _safe_repr(value: Any) -> str:
     try:
         return scrub(repr(value))
-    except Exception:  # the object is somebody else's, and so is its repr
-        return f"({type(value).__name__} that cannot be shown)"
+    except Exception:  # a third-party object whose repr fails
+        return f"({type(value).__name__} without a repr)"

@@ -1,6 +1,6 @@
-"""The extra fields of a message, besides role, text, calls, id and name, for formats that keep them elsewhere.
+"""The extra fields of a message, other than role, text, calls, id and name, for formats that store them elsewhere.
 
-In OpenAI's form these are unknown keys (`is_error` of a result, `thinking_blocks`, `weight`), and content that is not plain text.
+In the OpenAI format these are unknown keys (`is_error` of a result, `thinking_blocks`, `weight`) and content that is not plain text.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class _Part(Struct, forbid_unknown_fields=True):
 
 
 class _PlainMessage(Struct, forbid_unknown_fields=True):
-    """A message without extra fields, as nearly all are."""
+    """A message without extra fields, the common case."""
 
     role: str
     content: str | list[_Part] | None = None
@@ -45,9 +45,9 @@ _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def extra_fields(conversation: Conversation) -> Sequence[ExtraFields]:
-    """Return the extra fields of each message, as JSON: unknown keys that are not null, and `content` where it is more than text.
+    """Return the extra fields of each message as JSON: unknown keys that are not null, and `content` if it is more than text.
 
-    Messages that were made in Python have none.
+    Messages built in Python have none.
     """
     original = conversation.original
     if original.messages is not conversation.messages:

@@ -1,4 +1,4 @@
-"""The contract of a file format: how to detect, read and write its rows. One file per format, found through the registry."""
+"""The contract of a file format: how to detect, read and write its rows. One module per format, found through the registry."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,11 +9,18 @@ from callmark.calls.toolsets import ToolListCache
 from callmark.formats.delta_reader import DeltaReader
 from callmark.types import Conversation, Place, Prediction, Tool
 
-ToolList = tuple[bytes, tuple[Tool, ...]]  # the JSON of a list of tools, and the tools
+ToolList = tuple[bytes, tuple[Tool, ...]]  # the JSON of a tool list, and the tools
 
 
 class ReadContext:
-    """What reading a row needs besides the row: the tools for rows that have none, the tool lists so far, what the last row had in it."""
+    """State shared by the rows of one file: default tools, tool lists already parsed, and the previous row.
+
+    `Format.read` gets it for each row and calls `read_tools`. You only create one to call a format's `read` yourself.
+
+    Args:
+        raw_tools: JSON of the tools for rows that have none.
+        tools: The same tools, parsed.
+    """
 
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.default_tools: ToolList = (raw_tools, tools)
@@ -21,24 +28,36 @@ class ReadContext:
         self._toolsets = ToolListCache()
 
     def read_tools(self, text: bytes) -> ToolList:
-        """Return the tools of a row from their JSON, or the default ones where it has none."""
+        """Parse the tools of a row from JSON, and return the JSON and the tools; the default tools if the row has none.
+
+        Tools that are not a list of tools raise `BadInput`.
+        """
         found = self._toolsets.read(text)
         return found if found[1] else self.default_tools
 
 
 class Format(Struct, frozen=True):
-    """A file format: its name for `--from` and `--to`, its title for people, and how its rows are detected, read and written.
+    """A file format: how to detect, read and write its rows.
 
-    `detect(fields)` returns the confidence, from 0 to 1, that a row with these fields (each value as JSON) is in this format; the most
-    confident format wins, the first of equals. `read` returns the conversation or case of a row, and raises `BadInput`, `ValueError` or
-    msgspec's errors for a row that is not in this format. `write` returns one line without its end, and raises `BadInput` for what the
-    format has no place for; None where the format is only read. A file whose name ends in one of the `extensions` is in this format.
+    Register your own under the entry point group `callmark.formats`.
 
-    `read_prediction` is for recordings: each row is a trial of a case and holds its prediction too, so that rows with one id are one case.
-
-    What `convert` tells about a format: `leftover_keys(row)` names the keys of a row that other formats have no place for;
-    `keeps_source_messages` says that messages are written as they were read; `needs_call_ids`, `needs_result_ids` and `call_id_pattern`
-    say which ids are generated or replaced.
+    Attributes:
+        name: Name for `--from` and `--to`.
+        title: Name shown to people.
+        detect: `detect(fields)` returns the confidence, from 0 to 1, that a row with these fields (values as JSON) is in this format. The
+            most confident format wins; on a tie, the first one.
+        read: `read(row, place, context)` returns the conversation or case in a row. It raises `BadInput`, `ValueError` or a msgspec error
+            for a row that is not in this format.
+        write: `write(conversation)` returns one line without a line break, and raises `BadInput` for anything the format cannot represent.
+            None if the format can only be read.
+        extensions: File extensions of this format. They take precedence over detection.
+        read_prediction: For recordings, where each row is a trial of a case and also holds its prediction; rows with the same id are one
+            case.
+        leftover_keys: `leftover_keys(row)` returns the keys that other formats have no field for; `convert` reports them as dropped.
+        keeps_source_messages: Whether messages are written as they were read.
+        needs_call_ids: Whether every call needs an id; `convert` reports generated ids.
+        needs_result_ids: Whether every tool result needs an id.
+        call_id_pattern: Pattern of valid call ids; other ids are replaced.
     """
 
     name: str
@@ -56,12 +75,12 @@ class Format(Struct, frozen=True):
 
     @property
     def recorded(self) -> bool:
-        """Whether each row is a trial of a case and holds its prediction too."""
+        """Whether each row is a recorded trial of a case, including its prediction."""
         return self.read_prediction is not None
 
 
 def row_id(given: object, place: Place) -> str:
-    """Return the row's own id where it has one, else its number."""
+    """Return the id in a row, or its line number if it has none."""
     if isinstance(given, str) and given:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
@@ -70,6 +89,6 @@ def row_id(given: object, place: Place) -> str:
 
 
 def check_utf8(row: bytes) -> None:
-    """Raise `UnicodeDecodeError` for a row that is not UTF-8: a typed decode does not look at what it skips."""
+    """Raise `UnicodeDecodeError` for a row that is not valid UTF-8: a typed decoder does not validate the fields it skips."""
     if not row.isascii():
         row.decode()

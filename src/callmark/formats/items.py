@@ -1,4 +1,4 @@
-"""Rows that are in memory: dicts, conversations and cases, numbered like the rows of a file."""
+"""Rows in memory: dicts, conversations and cases, numbered like the rows of a file."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ NAME = "the dataset"  # in messages
 
 
 class Items:
-    """The items of a list, in order, as `(number, row)`: a conversation or case as it is, anything else as JSON.
+    """The items of a list, as `(number, row)`: conversations and cases unchanged, anything else as JSON.
 
-    An item that JSON cannot hold raises `BrokenRow` with its number.
+    An item that JSON cannot represent raises `BrokenRow` with its number.
     """
 
     name = NAME
@@ -32,15 +32,15 @@ class Items:
             yield number, item_row(item, number)
 
     def close(self) -> None:
-        """Do nothing: there is no file."""
+        """Do nothing; there is no file to close."""
 
 
 def item_row(item: Any, number: int) -> bytes | Conversation:
-    """Return a conversation or case with its place, and anything else as JSON."""
+    """Return a conversation or case with its place, or anything else as JSON."""
     place = Place("", number, "item")
     if isinstance(item, Conversation):
         return item if item.place is not None else structs.replace(item, place=place)
     try:
         return json.dumps(item).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise BrokenRow(f"{place} cannot be read as JSON: {error}.") from None
+        raise BrokenRow(f"{place}: cannot be converted to JSON: {error}.") from None

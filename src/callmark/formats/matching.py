@@ -1,8 +1,8 @@
-"""Match predictions to cases: by the id of the case, or by position where no row of the file has an id.
+"""Match predictions to cases: by case id, or by order if no row of the file has an id.
 
-Grading, replay, synthesis and the viewer share this. Several predictions of one case are its trials, where they say so. Of several
-predictions of one trial the first counts, or the first that is not an error; the others are counted as repeated. A file in which some rows
-name their case and others do not raises `BadInput`.
+Grading, replay, synthesis and the viewer share this module. Several predictions for one case are its trials, if they have trial numbers.
+For duplicate predictions of one trial, the first one counts, or the first that is not an error; the others are counted as repeated. A file
+in which only some rows have a case id raises `BadInput`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,14 +15,16 @@ from callmark.formats.prediction_lines import decode_prediction, encode_predicti
 from callmark.formats.predictions import PredictionRow, Predictions
 from callmark.types import Case, Place, Prediction
 
-_MAX_DECODED = 20_000  # predictions; more are held as their lines, which take a quarter of the memory
+_MAX_DECODED = 20_000  # predictions; more are held as JSON lines, which take a quarter of the memory
 
-DecodedOrLine = Prediction | bytes  # a prediction, or its line
+DecodedOrLine = Prediction | bytes  # a prediction, or its JSON line
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
-    """Counts of a predictions file: `unmatched` predictions are for no case, `repeated` ones for a trial that has its prediction, `parsed`
-    ones were read out of text; `unparsed` ones have no calls, though their text looks as if it held some.
+    """Counts of a predictions file.
+
+    `unmatched` predictions have no case, and `repeated` ones are duplicates of a trial. The calls of `parsed` predictions were parsed from
+    text. `unparsed` predictions have no calls, although their text contains markers of tool calls.
     """
 
     name: str = ""
@@ -35,9 +37,9 @@ class PredictionsInfo(Struct, omit_defaults=True):
 
 
 class MatchedPredictions(Struct):
-    """Predictions by case, in the order of their trials, and the counts of their file.
+    """Predictions by case, ordered by trial, and the counts of their file.
 
-    The key of a case is its id, or, where predictions are matched `in_order`, its index.
+    The key of a case is its id, or its index if predictions are matched `in_order`.
     """
 
     by_case: dict[str, list[DecodedOrLine]] = {}
@@ -45,16 +47,16 @@ class MatchedPredictions(Struct):
     info: PredictionsInfo = field(default_factory=PredictionsInfo)
 
     def key(self, case: str, index: int) -> str:
-        """Return what the predictions of a case are found under."""
+        """Return the key of a case in `by_case`."""
         return str(index) if self.in_order else case
 
     def of_case(self, case: str, index: int) -> list[Prediction]:
-        """Return the predictions of a case, given by its id and its index; none where there is none. Each carries the id of the case."""
+        """Return the predictions of a case, given its id and index; an empty list if there are none. Each carries the id of the case."""
         found = [_decoded(item) for item in self.by_case.get(self.key(case, index), ())]
         return [structs.replace(prediction, case=case) for prediction in found] if self.in_order else found
 
     def lines_of_case(self, case: str, index: int, predictions: Iterable[Prediction]) -> list[bytes]:
-        """Return the lines of what `of_case` returned, encoded anew only where they are not held."""
+        """Return the JSON lines of the predictions that `of_case` returned, reusing stored lines."""
         stored = self.by_case.get(self.key(case, index), ())
         return [
             item if isinstance(item, bytes) and not self.in_order else encode_prediction(prediction)
@@ -62,30 +64,32 @@ class MatchedPredictions(Struct):
         ]
 
     def find(self, case: Case, trial: int) -> Prediction | None:
-        """Return the prediction of a case in one trial; None where there is none."""
+        """Return the prediction of a case in one trial; None if there is none."""
         return next((prediction for prediction in self.of_case(case.id, case.index) if prediction.trial == trial), None)
 
     def count_unmatched(self, keys: Iterable[str]) -> None:
-        """Count the predictions that are for none of the cases with these keys."""
+        """Count the predictions that match none of the cases with these keys."""
         unmatched = set(self.by_case).difference(keys)
         self.info.unmatched = sum(len(self.by_case[key]) for key in unmatched)
         self.info.first_unmatched = next((key for key in self.by_case if key in unmatched), "")
 
 
 def supersedes(*, error: bool, earlier_error: bool) -> bool:
-    """Return whether a later prediction of the same case and trial counts instead of the earlier one: any result, instead of an error."""
+    """Return whether a later prediction of the same trial replaces the earlier one: only a result replaces an error."""
     return earlier_error and not error
 
 
 def match_predictions(*files: Predictions) -> MatchedPredictions:
-    """Return the predictions of the files, by case. In order, rows that cannot be read are counted too. Positions without gaps from 1 on
-    are taken to be counted from 1. With several files (the output and the errors of a batch) every row has to name its case.
+    """Return the predictions of the files, by case.
+
+    Matching in order counts rows that cannot be read. Positions that run from 1 without gaps are treated as 1-based. With several files
+    (such as the output and error files of a batch), every row needs a case id.
     """
     by_case: dict[str, list[DecodedOrLine]] = {}
     trials: dict[
         str, dict[int, tuple[bool, DecodedOrLine]]
-    ] = {}  # of cases with several predictions: whether each is an error, and the prediction
-    all_positions = True  # whether every row gives the position of its case
+    ] = {}  # for cases with several predictions: whether each is an error, and the prediction
+    all_positions = True  # whether every row has the position of its case
     info = PredictionsInfo(name=" and ".join(file.name for file in files))
     in_order: bool | None = None
     markers = text_markers()
@@ -96,7 +100,9 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
         elif in_order is has_case:
             raise _mixed_rows(place, has_case=has_case)
         if in_order and len(files) > 1:
-            raise BadInput(f"{place}: the row does not say which case it is for", "In order, predictions can come from one file only.")
+            raise BadInput(
+                f"{place}: the row has no case id", "Predictions without case ids are matched in order, which works for one file only."
+            )
         key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
         all_positions = all_positions and row.position is not None
         prediction = row.prediction
@@ -118,7 +124,7 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
             trials[key][prediction.trial] = (bool(prediction.error), stored)
     for key, by_trial in trials.items():
         by_case[key] = [stored for _, (_, stored) in sorted(by_trial.items())]
-    if all_positions and by_case and {str(position) for position in range(1, len(by_case) + 1)} == by_case.keys():  # counted from 1
+    if all_positions and by_case and {str(position) for position in range(1, len(by_case) + 1)} == by_case.keys():  # 1-based
         by_case = {str(int(key) - 1): predictions for key, predictions in by_case.items()}
     return MatchedPredictions(by_case, bool(in_order), info)
 
@@ -130,8 +136,8 @@ def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Pr
 
 
 def _mixed_rows(place: Place, *, has_case: bool) -> BadInput:
-    which = "says which case it is for, those before it do not" if has_case else "does not say which case it is for, those before it do"
-    return BadInput(f"{place}: the row {which}", "Either every row has the id of its case, or none: then they are taken in order.")
+    which = "has a case id, but earlier rows do not" if has_case else "has no case id, but earlier rows do"
+    return BadInput(f"{place}: the row {which}", "Add a case id to every row, or to none: then predictions are matched in order.")
 
 
 def _decoded(item: DecodedOrLine) -> Prediction:

@@ -1,7 +1,7 @@
-"""OpenAI chat rows: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
+"""The OpenAI chat format: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
 
-Read: `tools` or the older `functions`, missing or null; the `{"item": …}` wrapper; ids of any kind. A conversation is written with its
-messages as they were read, unknown keys included.
+Accepts `tools` or the legacy `functions`, missing or null; the `{"item": …}` wrapper; ids of any type. Messages are written as they were
+read, including unknown keys.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class _OwnSource(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class _OwnRow(Struct, gc=False, forbid_unknown_fields=True):
-    """A decision point as `expand` writes it, without its tools: it has no other keys, so what was cut out was its own."""
+    """A decision point as `expand` writes it, without its tools. It has no other keys, so the tools that were cut out were its own."""
 
     id: str
     messages: list[CommonMessage]
@@ -75,13 +75,13 @@ _decode_expected = msgspec.json.Decoder(_Expected).decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
-_ONCE = (b'"expected_output"', b'"messages"')  # keys that are in a decision point once, as `expand` writes it
+_ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """Return the conversation of a row, or, where it has an `expected_output`, the case.
+    """Return the conversation in a row, or the case if it has an `expected_output`.
 
-    A row is read without what it repeats of the row before it, where that is clearly its own.
+    What the row shares with the previous one is not decoded again, if it can be cut out safely.
     """
     body: bytes | Raw = row
     wire: _OwnRow | _CommonRow | _AnyRow | None = None
@@ -90,11 +90,11 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         try:
             wire = (_decode_own if shortened.from_middle else _decode_common)(shortened.body)
         except (msgspec.MsgspecError, RecursionError):
-            wire = None  # read in full below, and refused with its reason if it is broken
+            wire = None  # decoded completely below, which raises with the reason if the row is broken
     if shortened is None or not shortened.body.isascii():
         check_utf8(row)
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
-        wire = None  # what was cut out may have been inside of what is expected, or of a repeated key
+        wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
     if wire is not None and shortened is not None and wire.messages is not None:
         raw_tools, tools = context.delta.tools
         messages = build_messages(wire.messages)
@@ -112,7 +112,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not ABSENT), ABSENT)
         raw_tools, tools = context.read_tools(bytes(found))
         if wire.messages is None:
-            raise BadInput("the row has no messages")
+            raise BadInput("messages is missing")
         messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
@@ -144,12 +144,12 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def write(conversation: Conversation) -> bytes:
-    """Return one line: `messages` and `tools`; for a decision point also what is expected and where it was cut from.
+    """Return one line: `messages` and `tools`; for a decision point also `expected_output` and its source.
 
-    A scenario, which has no messages, raises `BadInput`.
+    A scenario raises `BadInput`, because it has no messages.
     """
     if isinstance(conversation, Case) and conversation.is_scenario:
-        raise BadInput(f"{conversation.id} is a scenario: it cannot be written as a chat, but as 'scenarios'")
+        raise BadInput(f"{conversation.id}: a scenario cannot be written in the openai format")
     pieces: list[Text] = [b'{"id":', _encode(conversation.id), b',"messages":[', b",".join(message_texts(conversation))]
     pieces += (b'],"tools":', tools_text(conversation))
     if isinstance(conversation, Case):
@@ -173,7 +173,7 @@ def _calls_text(calls: tuple[Call, ...]) -> bytes:
 def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
     try:
         return _decode_common(row)
-    except msgspec.ValidationError:  # a call of another shape, or a wrong field
+    except msgspec.ValidationError:  # a call in another shape, or an invalid field
         pass
     try:
         return _decode_any(row)
@@ -182,7 +182,7 @@ def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
 
 
 def _decode_expected_output(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
-    """Return the JSON of the expected calls, and of the calls of each alternative."""
+    """Return the JSON of the expected calls and of the calls in each alternative."""
     try:
         wire = _decode_expected(text)
     except msgspec.ValidationError as error:
@@ -192,7 +192,7 @@ def _decode_expected_output(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
 
 
 def _read_source(given: Any) -> Source | None:
-    """Return where a decision point of callmark was cut from; None for another program's `source`, which may be anything."""
+    """Return the source of a decision point; None for a `source` that another program wrote."""
     if isinstance(given, Source):
         return given
     if isinstance(given, _OwnSource):
@@ -204,14 +204,14 @@ def _read_source(given: Any) -> Source | None:
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return a low confidence for every row with messages, or wrapped in an item: other formats have messages too."""
+    """Return a low confidence for every row with messages or an item: other formats have messages too."""
     return 0.2 if "messages" in fields or "item" in fields else 0.0
 
 
 def _leftover_keys(row: bytes) -> Iterable[str]:
     fields = _decode_fields(row)
     item = bytes(fields["item"]) if "item" in fields else b""
-    if item.startswith(b"{"):  # a wrapper: the row is what it holds
+    if item.startswith(b"{"):  # a wrapper around the row
         fields = {**{key: value for key, value in fields.items() if key != "item"}, **_decode_fields(item)}
     return (key for key, value in fields.items() if key not in _ROW_KEYS and bytes(value) != b"null")
 

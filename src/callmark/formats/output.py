@@ -1,8 +1,8 @@
 """Write lines to a file, completely or not at all.
 
-The lines go to a file beside the target, which replaces it when everything is written; when something goes wrong it is removed
-and the target is unchanged. `-` is standard output; a name that ends in `.gz` or `.zst` is compressed. A device or a pipe is written
-to directly.
+Lines are written to a temporary file next to the target, which replaces the target when everything is written. If anything fails, it is
+removed and the target is unchanged. `-` is standard output; files named `.gz` or `.zst` are compressed. Devices and pipes are written to
+directly.
 """
 
 import os
@@ -22,7 +22,7 @@ _BATCH = 1 << 17  # bytes written at once
 
 
 class Output:
-    """A context manager that writes lines to a file; with `path` None the lines are only counted."""
+    """Context manager that writes lines to a file. With `path` None, lines are only counted."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -39,11 +39,11 @@ class Output:
             self._stream = sys.stdout.buffer
         elif self.path is not None:
             if not self.path:
-                raise BadInput("the name of a file to write is empty")
+                raise BadInput("the name of the output file is empty")
             try:
-                target = Path(os.path.realpath(self.path))  # a link stays a link
+                target = Path(os.path.realpath(self.path))  # a symbolic link is kept
                 if target.is_dir():
-                    raise BadInput(f"{self.path} is a directory, a file to write was expected")
+                    raise BadInput(f"{self.path}: expected a file to write, got a directory")
                 make_folder(target.parent)
                 if not target.exists() or target.is_file():
                     self._partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
@@ -57,7 +57,7 @@ class Output:
         return self
 
     def line(self, line: bytes) -> None:
-        """Write one line; the line break is added."""
+        """Write one line and a line break."""
         self.lines += 1
         self._batch += (line, b"\n")
         self._size += len(line)
@@ -65,7 +65,7 @@ class Output:
             self._write()
 
     def lines_of(self, lines: Sequence[bytes]) -> None:
-        """Write these lines; the line breaks are added."""
+        """Write several lines, each with a line break."""
         if lines:
             self.line(b"\n".join(lines))
             self.lines += len(lines) - 1
@@ -105,7 +105,7 @@ class Output:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                if complete:  # compressed data may be written only now; an earlier error takes precedence
+                if complete:  # compressed data may only be written now; an earlier error takes precedence
                     complete = False
                     raise self._refused(error) from None
             finally:
@@ -113,19 +113,20 @@ class Output:
                     self._partial.unlink(missing_ok=True)
 
     def _refused(self, error: OSError | ValueError) -> StorageError:
-        return StorageError(f"{self.path} cannot be written: {getattr(error, 'strerror', None) or error}")
+        name = "standard output" if self.path == "-" else self.path
+        return StorageError(f"{name}: cannot be written: {getattr(error, 'strerror', None) or error}")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they are missing. A file in its place raises `NotADirectoryError`."""
+    """Create a folder and its parents if they are missing. A file in its place raises `NotADirectoryError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise NotADirectoryError(ENOTDIR, f"{folder.name} is a file, a folder was expected") from None
+        raise NotADirectoryError(ENOTDIR, f"{folder.name} is a file, not a folder") from None
 
 
 def write_lines(path: str, lines: Iterable[bytes]) -> int:
-    """Write the lines and return how many there were."""
+    """Write the lines, and return their number."""
     with Output(path) as output:
         for line in lines:
             output.line(line)

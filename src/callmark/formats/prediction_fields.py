@@ -1,7 +1,7 @@
-"""The fields of a prediction row besides the response: the id of its case, its trial, and what only callmark's own rows have.
+"""The fields of a prediction row other than the response: the case id, the trial, and the fields of callmark's own rows.
 
-The case is named by `case`, `case_id`, `custom_id`, `inputs.id`, by the row's `id` unless an API gave it, or by the `id` of the item; a
-row may name none. `trial` or `repeat` is the trial.
+The case id is `case`, `case_id`, `custom_id`, `inputs.id`, the `id` of the row (unless an API assigned it) or the `id` of the item. It may
+be missing. The trial is `trial` or `repeat`.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from callmark.types import EndStates, Usage
 
 _CASE_KEYS = ("case", "case_id", "custom_id", "inputs.id")
 _ITEM_KEYS = ("datasource_item", "item")
-_API_KEYS = frozenset({"object", "datasource_item", "datasource_item_id"})  # beside these, the row's id is not the case's
+_API_KEYS = frozenset({"object", "datasource_item", "datasource_item_id"})  # in rows with these keys, `id` is not a case id
 _API_ID_PREFIXES = ("outputitem_", "batch_req_")
 _MAX_NUMBER = 1 << 31
 
@@ -38,12 +38,12 @@ _OWN_DECODERS: dict[str, Callable[[Raw], Any]] = {
 
 
 def is_api_id(row_id: str) -> bool:
-    """Return whether an API gave this id to its own record, so that it does not name a case."""
+    """Return whether an API assigned this id to its own record, so that it is not a case id."""
     return row_id.startswith(_API_ID_PREFIXES)
 
 
 def read_case_id(fields: Fields) -> tuple[str | None, int | None]:
-    """Return the id of the row's case, or else its position where the row gives that; None where it gives neither."""
+    """Return the case id of a row, or the position of the case; None for what the row does not have."""
     for key in _CASE_KEYS:
         if key in fields and (found := _read_id(fields[key], key)) is not None:
             return found, None
@@ -58,7 +58,7 @@ def read_case_id(fields: Fields) -> tuple[str | None, int | None]:
 
 
 def read_trial(fields: Fields) -> int:
-    """Return the trial; 0 where the row gives none."""
+    """Return the trial; 0 if the row has none."""
     for key in ("trial", "repeat"):
         if key in fields and (found := _read_number(fields[key], key)) is not None:
             return found
@@ -80,7 +80,7 @@ def read_own_fields(fields: Fields) -> dict[str, Any]:
 
 
 def _read_item_id(raw: Raw, field: str) -> str | None:
-    """Return the id of an item, or of the item in it."""
+    """Return the id of an item, or of the item nested in it."""
     if json_kind(raw) != "{":
         return None
     item = _decode_item(raw)
@@ -99,13 +99,13 @@ def _read_id(raw: Raw, field: str) -> str | None:
         case "n":
             return None
         case "{" | "[" | "t" | "f":
-            raise wrong_type(raw, field, "text or a number")
+            raise wrong_type(raw, field, "a string or a number")
     return bytes(raw).decode()
 
 
 def _read_number(raw: Raw, field: str) -> int | None:
-    """Return a whole number from 0 on; None for null. Anything else raises `BadInput`."""
+    """Return a whole number of at least 0; None for null. Anything else raises `BadInput`."""
     found = read_value(raw)
     if found is None or (found.__class__ is int and 0 <= found < _MAX_NUMBER):
         return found
-    raise BadInput(f"{field} is {dump(found)[:40]}, a whole number from 0 on was expected")
+    raise BadInput(f"{field}: expected a whole number of at least 0, got {dump(found)[:40]}")

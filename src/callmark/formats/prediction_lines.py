@@ -1,4 +1,4 @@
-"""callmark's own lines of predictions: for `predictions.jsonl`, and to hold many predictions in memory."""
+"""callmark's own prediction lines, for `predictions.jsonl` and to hold many predictions in memory."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ _decode = msgspec.json.Decoder(Prediction).decode
 
 
 def write_prediction(prediction: Prediction) -> bytes:
-    """Return callmark's own line, without its end. A malformed call is written with its reason and its text, lone surrogates as text.
+    """Return the JSON line of a prediction, without a line break. Malformed calls keep their reason and text; surrogates are escaped.
 
-    A call made in Python that could not have been read, such as one with a NaN in it, is written as the malformed call that it is.
+    A call built in Python that JSON cannot represent, such as one with a NaN, is written as a malformed call.
     """
     line: dict[str, Any] = {
         "case": scrub(prediction.case),
@@ -38,18 +38,18 @@ def write_prediction(prediction: Prediction) -> bytes:
 
 
 def encode_prediction(prediction: Prediction) -> bytes:
-    """Return the line that `write_prediction` returns, without its end, only sooner where it can."""
-    # An empty list of calls must be written out, or the text would be parsed for calls; a transcript is written in OpenAI's form.
+    """Return the same line as `write_prediction`, using a faster encoder where possible."""
+    # An empty list of calls must be explicit, or the text would be parsed for calls; a transcript is written in the OpenAI format.
     if not prediction.calls or prediction.transcript:
         return write_prediction(prediction)
     try:
         return _encode(prediction)
-    except (OverflowError, ValueError, RecursionError):  # a number that only Python's own JSON writes
+    except (OverflowError, ValueError, RecursionError):  # a number that only the standard library's json can write
         return write_prediction(prediction)
 
 
 def decode_prediction(line: bytes) -> Prediction:
-    """Return the prediction of a line that `encode_prediction` made."""
+    """Return the prediction in a line written by `encode_prediction`."""
     return read_prediction(line).prediction if b'"transcript"' in line else _decode(line)
 
 

@@ -1,20 +1,20 @@
-"""Predictions: what came back for each case, one row each, in any shape that a tool, an API or a person writes. The keys tell which.
+"""Read predictions: one row per case and trial, in the shapes that tools, APIs and people write. The keys determine the shape.
 
-    {"case", "trial", "calls", "text", "thinking", "error", "finish_reason", "usage", "transcript", "ending", "states", "reward"} ours
-    {"id", "tool_calls" | "output_tools" | "calls" | "function_calls"}    calls in any shape (docs/metrics.md, section 1), also text
+    {"case", "trial", "calls", "text", "thinking", "error", "finish_reason", "usage", "transcript", "ending", "states", "reward"} our own
+    {"id", "tool_calls" | "output_tools" | "calls" | "function_calls"}    calls in any shape, or a JSON string of them
     {"id", "text" | "output" | "completion" | "response" | "prediction" | "generated_text" | "content" | "answer"}
-                                                                          a model's text, which may hold calls; "text" alone too
-    {"sample": {"output_tools", "output_text"}, "item"}                   the input of a Python grader
+                                                                          a model's text, which may contain calls; also a bare JSON string
+    {"sample": {"output_tools", "output_text"}, "item"}                   the input of a Foundry Python grader
     {"datasource_item", "datasource_item_id", "sample": {"output"}}       output items of a hosted evaluation
     {"custom_id", "response": {"status_code", "body"}, "error"}           output and error files of a batch
     {"choices": [{"message"}]}    {"output": [{"type": "function_call"}]} a chat completion, a Responses body
-    {"role": "assistant", "content", "tool_calls"}    {"id", "message"}   a message; content may be parts with tool_use
-    {"inputs.id", "outputs.function_calls", "outputs.error_message"}      a row of evaluation results; a file's "rows" are its rows
+    {"role": "assistant", "content", "tool_calls"}    {"id", "message"}   a message; its content may be a list with tool_use blocks
+    {"inputs.id", "outputs.function_calls", "outputs.error_message"}      a row of LOB evaluation results, also under "rows" of one object
     {"id", "messages"}                                                    a whole conversation, for scenarios only
-    {"task_id", "trial", "reward", "info", "traj"}                         a simulation that tau-bench recorded
+    {"task_id", "trial", "reward", "info", "traj"}                        a simulation recorded by tau-bench
 
-Errors are not predictions: `error` or `error_message`, a status of "error", HTTP 400 and above, no choices. Structured calls are kept as
-they are; where the structure has no calls, text is only parsed on request.
+These are errors: `error` or `error_message`, the status "error", HTTP 400 and above, no choices. Structured calls are taken as they are.
+The text of a response with a structure but without calls is only parsed on request.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -46,8 +46,8 @@ _HTTP_ERROR = 400
 class PredictionRow(Struct, frozen=True, gc=False):
     """One row of a predictions file.
 
-    `case` is the id of the case, None where the row has none (then `prediction.case` is empty); `position` is the 0-based index of the case
-    where the row gives that instead. `parsed` says that the calls were parsed out of raw text.
+    `case` is the case id; None if the row has none (then `prediction.case` is empty). `position` is the index of the case, if the row has
+    that instead. `parsed` means that the calls were parsed from raw text.
     """
 
     prediction: Prediction
@@ -57,7 +57,7 @@ class PredictionRow(Struct, frozen=True, gc=False):
 
 
 class _CommonRow(Struct, gc=False, forbid_unknown_fields=True):
-    """A row as nearly every file has it, decoded in one go; any other is read by its keys."""
+    """The most common kind of row, decoded in one step; other rows are read by their keys."""
 
     id: str
     tool_calls: list[CommonCall] | None = None
@@ -81,10 +81,10 @@ _decode_results = msgspec.json.Decoder(_EvaluationResults).decode
 
 
 class Predictions:
-    """The predictions of a file, each with its place, read on demand. Iterating reads the file again; a pipe can be read once.
+    """The predictions of a file with their places, read on demand. Each iteration reads the file again; a pipe can only be read once.
 
-    A row that cannot be read raises `BrokenRow` with file, line and reason; with `on_bad` it is passed to that callback and counted. A file
-    without a row that can be read raises `BadInput`. `name` is the name of the file in messages, where that is not its path.
+    A row that cannot be read raises `BrokenRow` with the file, the line and the reason; with `on_bad`, it is passed to that callback and
+    counted. A file without valid rows raises `BadInput`. `name` is the name of the file in messages; its path by default.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Predictions:
         self.path = path
         self.name = name or ("standard input" if path == "-" else scrub(path))
         self._given_name = name
-        self.good_rows = 0  # of the last iteration, as is the next
-        self.bad_rows = 0
+        self.good_rows = 0  # in the last iteration
+        self.bad_rows = 0  # in the last iteration
         self.rows: Rows | None = None  # for a progress bar; None before reading begins
         self._parse = parse
         self._whole = whole
@@ -108,7 +108,7 @@ class Predictions:
 
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
-            raise BadInput(f"{self.name} has been read already, it can be read once")
+            raise BadInput(f"{self.name}: already read; a pipe can only be read once")
         rows = self.rows = Rows(self.path, self._given_name)
         self.good_rows = self.bad_rows = 0
         first_reason = ""
@@ -129,19 +129,18 @@ class Predictions:
         finally:
             rows.close()
         if not self.good_rows:
-            reason = f": none of its rows can be read; the first: {first_reason}" if first_reason else " is empty: there is no row in it"
-            raise BadInput(f"{rows.name}{reason}")
+            raise BadInput(f"{rows.name}: no valid rows. The first problem: {first_reason}" if first_reason else f"{rows.name} is empty")
 
     def __repr__(self) -> str:
         return f"Predictions({self.path!r})"
 
 
 def read_prediction(row: bytes, *, parse: str | None = None, whole: bool = False) -> PredictionRow:
-    """Return the prediction in one row. `parse` names the text format of calls in raw text; given, text is parsed even where the structure
-    has no calls.
+    """Return the prediction in one row. `parse` is the text format of calls in raw text; if given, the text of structured responses without
+    calls is parsed as well.
 
-    For a repeated key, the last value wins; lone surrogates are escaped, and a call that has one is malformed. A row that is not JSON,
-    nests too deep or holds no prediction raises `BadInput`; so does, without `whole`, one that holds a whole conversation.
+    For duplicate keys, the last value wins. Lone surrogates are escaped, and a call with one is malformed. A row that is not valid JSON, is
+    nested too deeply, or contains no prediction raises `BadInput`. So does a whole conversation, unless `whole` is set.
     """
     try:
         check_utf8(row)
@@ -160,7 +159,7 @@ def read_prediction(row: bytes, *, parse: str | None = None, whole: bool = False
 
 
 def _numbered_rows(rows: Rows) -> Iterator[tuple[int, bytes]]:
-    """Yield the rows with their numbers; of a file of evaluation results those under `rows`."""
+    """Yield the rows with their numbers; for a file of LOB evaluation results, the rows under `rows`."""
     for number, row in rows:
         inner = _result_rows(row) if b'"rows"' in row else None
         if inner is None:
@@ -170,7 +169,7 @@ def _numbered_rows(rows: Rows) -> Iterator[tuple[int, bytes]]:
 
 
 def _result_rows(row: bytes) -> list[Raw] | None:
-    """Return the rows inside; None for a row that is a prediction itself."""
+    """Return the nested rows; None for a row that is itself a prediction."""
     try:
         results = _decode_results(row)
     except (ValueError, RecursionError):
@@ -179,7 +178,7 @@ def _result_rows(row: bytes) -> list[Raw] | None:
 
 
 def _read_common(row: bytes) -> PredictionRow | None:
-    """Return the prediction of a common row; None for any other."""
+    """Return the prediction in a common row; None for any other row."""
     try:
         wire = _decode_common(row)
     except (ValueError, RecursionError):
@@ -222,7 +221,7 @@ def _read(row: bytes, parse: str | None, whole: bool) -> PredictionRow:
 
 
 def _read_recorded(row: bytes, fields: Fields, formats: Iterable[Format]) -> PredictionRow | None:
-    """Return the prediction of a row in a format that records simulations; None where it is in none of these."""
+    """Return the prediction in a row of a recording format; None if the row is in none of these formats."""
     for candidate in formats:
         if candidate.read_prediction is not None and candidate.detect(fields) > 0:
             prediction = candidate.read_prediction(row)
@@ -249,15 +248,15 @@ def _read_row_response(fields: Fields, whole: bool) -> Response | None:
 
 def _no_prediction(fields: Fields) -> BadInput:
     if "messages" in fields:
-        return BadInput("the row has only messages: that is a whole conversation, and a decision point wants one answer")
+        return BadInput("messages: expected a prediction for one decision point, got a whole conversation")
     return BadInput(
-        f"no answer is recognised in the row: its keys are {describe_keys(fields)};"
-        " calls, tool_calls, output_tools, function_calls, message, choices, output, text or error was expected"
+        "no prediction found: expected calls, tool_calls, output_tools, function_calls, message, choices, output, text or error,"
+        f" got {describe_keys(fields)}"
     )
 
 
 def _read_batch_response(row: Fields) -> Response | None:
-    """Return what the `response` of a batch row holds; None where it is something else."""
+    """Return the response in a batch row; None if `response` is something else."""
     try:
         batch = _decode_batch_response(row["response"])
     except msgspec.ValidationError as error:
@@ -275,5 +274,5 @@ def _read_batch_response(row: Fields) -> Response | None:
     fields = decode_fields(body)
     response = read_response(fields)
     if response is None:
-        raise BadInput(f"response.body holds no answer: its keys are {describe_keys(fields)}")
+        raise BadInput(f"response.body: no prediction found, got {describe_keys(fields)}")
     return response

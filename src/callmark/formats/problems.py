@@ -1,4 +1,4 @@
-"""Explain why a row cannot be read, for the person who made the file: `the row is not JSON, it ends at column 4,096 …`."""
+"""Explain why a row cannot be read: `not valid JSON: the row ends at column 4,096 inside a string`."""
 
 import json
 
@@ -7,17 +7,17 @@ import msgspec
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 
-_MAX_SHOWN = 20  # characters of the broken text
+_MAX_SHOWN = 20  # characters of an excerpt
 
 
 def explain(row: bytes, error: Exception) -> str:
-    """Return what an error means that was raised while the row was read."""
+    """Return the explanation of an error that was raised while reading a row."""
     if isinstance(error, BadInput):
         return str(error)
     if isinstance(error, RecursionError):
-        return "the row nests too deep to be read (about 1,000 levels is the most)"
+        return "nested too deeply to read (the limit is about 1,000 levels)"
     if isinstance(error, UnicodeDecodeError):
-        return f"the row is not UTF-8 text, byte 0x{row[error.start]:02x} at column {error.start + 1:,}"
+        return f"not valid UTF-8: byte 0x{row[error.start]:02x} at column {error.start + 1:,}"
     if isinstance(error, msgspec.ValidationError):
         return explain_validation_error(str(error))
     return _explain_json(row, error)
@@ -29,17 +29,17 @@ def _explain_json(row: bytes, error: Exception) -> str:
         json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as problem:
         if problem.msg.startswith("Unterminated"):
-            return f"the row is not JSON, it ends at column {len(text):,} inside a string"
+            return f"not valid JSON: the row ends at column {len(text):,} inside a string"
         if problem.pos >= len(text):
-            return f"the row is not JSON, it ends at column {len(text):,} before it is complete"
+            return f"not valid JSON: the row ends at column {len(text):,}, before it is complete"
         if problem.msg.startswith("Extra data"):
-            return f"the row is JSON up to column {problem.pos:,}, but then goes on with {_excerpt(text, problem.pos)}"
-        return f"the row is not JSON, at column {problem.pos + 1:,} stands {_excerpt(text, problem.pos)} ({problem.msg.lower()})"
+            return f"not valid JSON: extra text {_excerpt(text, problem.pos)} at column {problem.pos + 1:,}, after the end of the value"
+        return f"not valid JSON: unexpected {_excerpt(text, problem.pos)} at column {problem.pos + 1:,} ({problem.msg.lower()})"
     except ValueError as problem:
         return str(problem)
     except RecursionError:
         pass
-    return f"the row is not JSON: {error}"
+    return f"not valid JSON: {error}"
 
 
 def _excerpt(text: str, at: int) -> str:
@@ -48,4 +48,4 @@ def _excerpt(text: str, at: int) -> str:
 
 
 def _refuse(name: str) -> object:
-    raise ValueError(f"the row is not JSON: {name} is not a JSON value")
+    raise ValueError(f"not valid JSON: {name} is not a JSON value")

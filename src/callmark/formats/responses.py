@@ -1,7 +1,7 @@
-"""Read a prediction out of whatever a model's response comes in: calls, a message, a chat completion, a Responses body, parts, text.
+"""Read a prediction from a model response of any shape: calls, a message, a chat completion, a Responses body, parts, text.
 
-Every shape is recognized by its keys, so one reader serves a row, the body of a response and a message alike. Only what is needed is
-decoded. What stands in the place of a call and is none is a malformed call; a number in the place of calls or text raises `BadInput`.
+Every shape is recognized by its keys, so one reader handles rows, response bodies and messages. Only what is needed is decoded. A list item
+that is not a call becomes a malformed call; a number in place of calls or text raises `BadInput`.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ _MORE_CONTAINER_KEYS = (
     "generated_text",
     "answer",
     "text",
-)  # without calls beside
+)  # for objects without a key for calls
 _THINKING_KEYS = ("thinking", "reasoning_content", "reasoning")
 _TEXT_PARTS = frozenset({"text", "output_text", "input_text", "refusal"})
 _CALL_PARTS = frozenset({"function_call", "custom_tool_call", "tool_use", "function"})
@@ -61,30 +61,30 @@ _OTHER_ROLES = frozenset({"user", "system", "developer", "tool", "function"})
 _ERROR_STATUSES = frozenset({"error", "errored"})
 _UNFINISHED_STATUSES = frozenset({"failed", "cancelled"})
 _NO_CHOICES = "the response has no choices"
-_MAX_LEVELS = 5  # of containers around a prediction: a row, its response, the body, the choice, the message
-_MAX_ERROR = 500  # characters
+_MAX_LEVELS = 5  # nested containers around a prediction: row, response, body, choice, message
+_MAX_ERROR = 500  # characters of an error
 
 _decode_messages = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A prediction without its case. `structured` is False where the response is text and nothing else, which may hold calls."""
+    """A prediction without its case. `structured` is False if the response is only text, which may contain calls."""
 
     prediction: Prediction
     structured: bool = True
 
 
 def read_response(fields: Fields, levels: int = _MAX_LEVELS) -> Response | None:
-    """Return what the fields of an object hold; None when there is neither a prediction in it nor an error.
+    """Return the response in the fields of an object; None if it contains neither a prediction nor an error.
 
-    The first list of calls that is not empty counts, then what a container (`choices`, `message`, `output`, …) holds, then the text; parts
-    of a content are read beside calls too. A null in the place of the text is an error.
+    The first non-empty list of calls is used, then the content of a container (`choices`, `message`, `output`, …), then the text. Parts of
+    `content` are read in addition to calls. Null in place of the text is an error.
     """
     calls = _read_calls(fields)
     if "role" in fields:
         role = text_field(fields, "role")
         if role in _OTHER_ROLES:
-            raise BadInput(f"the message has the role {role!r}, an assistant's was expected")
+            raise BadInput(f"role: expected 'assistant', got {role!r}")
         if role in _ASSISTANT_ROLES:
             calls = calls or ()
     error = read_error(fields)
@@ -108,7 +108,7 @@ def read_response(fields: Fields, levels: int = _MAX_LEVELS) -> Response | None:
 
 
 def read_messages_response(text: Raw) -> Response:
-    """Return a whole conversation as one prediction: every call of every assistant message in order, and the assistant's last text."""
+    """Return a whole conversation as one prediction: the calls of all assistant messages in order, and the last assistant text."""
     try:
         messages = _decode_messages(text)
     except msgspec.ValidationError as error:
@@ -117,21 +117,21 @@ def read_messages_response(text: Raw) -> Response:
     for index, fields in enumerate(messages):
         role = text_field(fields, "role")
         if not role:
-            raise BadInput(f"messages[{index}] has no role")
+            raise BadInput(f"messages[{index}]: role is missing")
         if role in _ASSISTANT_ROLES and (response := read_response(fields)) is not None:
             found.append(response.prediction)
     return _join(found, [prediction.text for prediction in found if prediction.text][-1:])
 
 
 def error_response(error: str = "") -> Response:
-    """Return a response without calls and text, with this error."""
+    """Return a response that consists of an error."""
     return Response(Prediction("", error=error))
 
 
 def read_error(fields: Fields) -> str:
-    """Return what `error`, `error_message` or a `status` of "error" says, as one line; empty where there is none.
+    """Return the error in `error`, `error_message` or `status`, as one line; empty if there is none.
 
-    A status of "fail" is the grade of a prediction. Only a Responses body that is "failed" or "cancelled" is an error.
+    The status "fail" is a grade, not an error. "failed" and "cancelled" are errors only in a Responses body.
     """
     for key in ("error", "error_message"):
         if key in fields and (message := error_text(read_value(fields[key]))):
@@ -140,11 +140,11 @@ def read_error(fields: Fields) -> str:
         return ""
     status = text_field(fields, "status")
     is_error = status in _ERROR_STATUSES or (status in _UNFINISHED_STATUSES and text_field(fields, "object") == "response")
-    return f"the status is {status!r}" if is_error else ""
+    return f"status {status!r}" if is_error else ""
 
 
 def error_text(value: Any, *, with_code: bool = True) -> str:
-    """Return an error as one line of about 500 characters at most: its text, or its `code: message`; empty where there is none."""
+    """Return an error as one line of at most about 500 characters: its text, or `code: message`; empty if there is none."""
     code = ""
     while isinstance(value, dict):
         if not any(value.values()):
@@ -159,7 +159,7 @@ def error_text(value: Any, *, with_code: bool = True) -> str:
 
 
 def _read_calls(fields: Fields) -> tuple[Call, ...] | None:
-    """Return the first list that is not empty, and the older `function_call`; None where the object has no key for calls."""
+    """Return the first non-empty list of calls, and the legacy `function_call`; None if the object has no key for calls."""
     found: tuple[Call, ...] | None = None
     for key in CALL_LIST_KEYS:
         if key in fields and (found := read_call_list(fields[key], key)):
@@ -170,23 +170,23 @@ def _read_calls(fields: Fields) -> tuple[Call, ...] | None:
 
 
 def _read_empty(fields: Fields) -> Response | None:
-    """Return what an object with neither calls nor any text holds: an empty text is a prediction, a null is an error."""
+    """Return the response of an object without calls and text: an empty string is a prediction, null is an error."""
     given = [key for key in ("choices", *TEXT_KEYS) if key in fields]
     if any(json_kind(fields[key]) == '"' for key in given):
         return Response(Prediction(""), structured=False)
     for key in given:
         if json_kind(fields[key]) == "{":
-            raise BadInput(f"{key} holds no answer: its keys are {describe_keys(decode_fields(fields[key]))}")
+            raise BadInput(f"{key}: no prediction found, got {describe_keys(decode_fields(fields[key]))}")
         if json_kind(fields[key]) != "n":
-            raise wrong_type(fields[key], key, "a list" if key == "choices" else "text")
+            raise wrong_type(fields[key], key, "a list" if key == "choices" else "a string")
     if not given:
         return None
-    return error_response(_NO_CHOICES if given[0] == "choices" else f"nothing came back: {given[0]} is null")
+    return error_response(_NO_CHOICES if given[0] == "choices" else f"empty response: {given[0]} is null")
 
 
 def _read_container(raw: Raw, key: str, levels: int) -> Response | None:
     if not levels:
-        raise BadInput(f"{key} holds an answer in too many wrappings to be read")
+        raise BadInput(f"{key}: the prediction is nested too deeply to read (the limit is {_MAX_LEVELS} levels)")
     if key == "choices" and json_kind(raw) == "[":
         choices = decode_list(raw)
         if not choices:
@@ -195,7 +195,7 @@ def _read_container(raw: Raw, key: str, levels: int) -> Response | None:
             raise wrong_type(choices[0], "choices[0]", "an object")
         fields = decode_fields(choices[0])
         if (response := read_response(fields, levels - 1)) is None:
-            raise BadInput(f"choices[0] holds no answer: its keys are {describe_keys(fields)}")
+            raise BadInput(f"choices[0]: no prediction found, got {describe_keys(fields)}")
         return response
     if json_kind(raw) == "[":
         return _read_items(decode_list(raw), levels)
@@ -203,7 +203,7 @@ def _read_container(raw: Raw, key: str, levels: int) -> Response | None:
 
 
 def _read_items(items: Sequence[Raw], levels: int) -> Response:
-    """Return messages, parts of one, items of a Responses body, or calls, as one; other items with a type of their own are skipped."""
+    """Join messages, content parts, items of a Responses body, or calls into one response. Items of other types are skipped."""
     found: list[Prediction] = []
     for raw in items:
         if json_kind(raw) != "{":

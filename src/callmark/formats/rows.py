@@ -1,8 +1,8 @@
-"""Split a file into rows: where the bytes of a row begin and end, before any format looks at them.
+"""Split a file into rows, as bytes, before any format parses them.
 
-JSONL (blank lines are skipped), a JSON array, one JSON object over several lines; plain, gzip or zstd; `-` is standard input. JSONL is
-streamed; an array is held in memory. A missing file, a directory and a file that is not text raise `BadInput`, as does a compressed file
-that expands beyond all bounds.
+Accepts JSONL (blank lines are skipped), a JSON array, or one JSON object over several lines; plain, gzip or zstd; `-` is standard input.
+JSONL is streamed; an array is held in memory. A missing file, a directory, a binary file, and a compressed file that expands beyond the
+limits raise `BadInput`.
 """
 
 import io
@@ -21,29 +21,29 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
 
-LONGEST_LINE = 1 << 28  # bytes of a decompressed line: a few compressed bytes may expand to any number
+LONGEST_LINE = 1 << 28  # bytes of a decompressed line: a few compressed bytes can expand to any number
 LARGEST_FILE = 1 << 31  # bytes of a decompressed file that is held in memory
-MAX_BLANK_LINES = 1 << 20  # decompressed lines in a row: a few compressed bytes may expand to any number
+MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
 class Rows:
-    """The rows of one file, in order, as `(number, bytes)`; numbers begin at 1 and count lines in JSONL, items in an array.
+    """The rows of one file, as `(number, bytes)`. Numbers start at 1 and count lines in JSONL, items in an array.
 
-    A line keeps its line break: cutting it off would copy every row once more.
+    A line keeps its line break, because removing it would copy every row.
     """
 
     def __init__(self, path: str, name: str | None = None, *, stream: IO[bytes] | None = None) -> None:
-        """Open the file, or read the `stream` of one that is open already."""
+        """Open the file, or read from the `stream` of a file that is already open."""
         self.name = name or ("standard input" if path == "-" else scrub(path))
         self._file = open_file(path, self.name) if stream is None else stream
         self._stream = self._file
         self.compression: Compression | None = None
         self._leading_blanks = 0  # blank lines before the first row
         self._lines_read = 0  # decompressed lines so far
-        self._blank_in_a_row = 0  # blank ones at the end of these
-        self.rereadable = path != "-" and os.path.isfile(path)  # a pipe can be read once
+        self._blank_in_a_row = 0  # consecutive blank lines among the last of these
+        self.rereadable = path != "-" and os.path.isfile(path)  # a pipe can only be read once
         self.size = os.path.getsize(path) if self.rereadable else 0
         try:
             with self._explain_errors():
@@ -68,7 +68,7 @@ class Rows:
             self.close()
 
     def read_all(self) -> bytes:
-        """Return the content of the file, decompressed, without white space around it."""
+        """Return the decompressed content of the file, without surrounding whitespace."""
         try:
             with self._explain_errors():
                 return (b"".join(self._first_lines) + self._read_rest()).strip()
@@ -77,7 +77,7 @@ class Rows:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file are read, for a progress bar."""
+        """Number of bytes read so far, for a progress bar."""
         return 0 if self._file.closed or not self._file.seekable() else self._file.tell()
 
     def close(self) -> None:
@@ -86,15 +86,15 @@ class Rows:
             self._file.close()
 
     def _read_first_line(self) -> list[bytes]:
-        """Return the first line that is not blank, however slowly it comes; an empty list where there is none."""
+        """Return the first line that is not blank; an empty list if there is none. Waits for slow pipes."""
         self.compression = detect_compression(cast("io.BufferedReader", self._file).peek(4))
         if self.compression is not None:
             self._stream = decompress(self._file, self.compression)
         head = cast("io.BufferedReader", self._stream).peek(BUFFER)
         if head.startswith(_UTF16):
-            raise BadInput(f"{self.name} is UTF-16 text, UTF-8 was expected", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
+            raise BadInput(f"{self.name}: expected UTF-8, got UTF-16", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
         if b"\0" in head:
-            raise BadInput(f"{self.name} is not a text file, JSON or JSONL was expected")
+            raise BadInput(f"{self.name}: expected JSON or JSONL, got a binary file")
         while line := self._stream.readline() if self.compression is None else self._decompressed_line():
             if not self._leading_blanks:
                 line = line.removeprefix(_BOM)
@@ -110,12 +110,12 @@ class Rows:
         line = self._stream.readline(LONGEST_LINE)
         if len(line) == LONGEST_LINE:
             where = f"{self.name}, line {self._lines_read + 1}"
-            raise BadInput(f"{where}: the {self.compression} file unpacks to a line of {_mebibytes(len(line))} or more")
+            raise BadInput(f"{where}: the {self.compression} file expands to a line of {_mebibytes(len(line))} or more")
         self._lines_read += bool(line)
         self._blank_in_a_row = self._blank_in_a_row + 1 if line.isspace() else 0
         if self._blank_in_a_row > MAX_BLANK_LINES:
             where = f"{self.name}, line {self._lines_read:,}"
-            raise BadInput(f"{where}: the {self.compression} file unpacks to more than {MAX_BLANK_LINES:,} blank lines in a row")
+            raise BadInput(f"{where}: the {self.compression} file expands to more than {MAX_BLANK_LINES:,} consecutive blank lines")
         return line
 
     def _read_rest(self) -> bytes:
@@ -129,31 +129,31 @@ class Rows:
             size += len(piece)
             if size >= LARGEST_FILE:
                 raise BadInput(
-                    f"{self.name}: the {self.compression} file unpacks to {_mebibytes(size)} or more in one piece",
-                    "JSONL may be of any size.",
+                    f"{self.name}: the {self.compression} file expands to {_mebibytes(size)} or more, which is too large to hold in memory",
+                    "Convert it to JSONL, which is streamed and can be of any size.",
                 )
         return b"".join(pieces)
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """Turn errors of reading and decompressing into `BadInput` with a sentence."""
+        """Convert read and decompression errors to `BadInput`."""
         try:
             yield
         except decompression_errors() as error:
             after = f" after line {self._lines_read:,}" if self._lines_read else ""
             if "ictionary" in str(error):
                 raise BadInput(
-                    f"{self.name} is a {self.compression} file that was packed with a dictionary, which is not in it",
-                    "Unpack it first, with that dictionary: zstd -d -D DICTIONARY FILE",
+                    f"{self.name}: the {self.compression} file was compressed with an external dictionary",
+                    "Decompress it first, with that dictionary: zstd -d -D DICTIONARY FILE",
                 ) from None
-            raise BadInput(f"{self.name} is a {self.compression} file that is cut off or damaged{after} ({error})") from None
+            raise BadInput(f"{self.name}: the {self.compression} file is truncated or damaged{after} ({error})") from None
         except OSError as error:
-            raise BadInput(f"{self.name} cannot be read: {error.strerror or error}") from None
+            raise BadInput(f"{self.name}: cannot be read: {error.strerror or error}") from None
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
         text = b"".join(self._first_lines) + self._read_rest()
         items = self._parse_array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
-        if items is None:  # lines after all, of which the first looked like the beginning of an array
+        if items is None:  # JSONL after all, whose first line looked like the start of an array
             self.unit = "line"
             yield from ((number, line) for number, line in enumerate(text.split(b"\n"), self._leading_blanks + 1) if line.strip())
             return
@@ -162,7 +162,7 @@ class Rows:
             yield number, msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw
 
     def _parse_array(self, text: bytes) -> list[Raw] | None:
-        """Return the items of an array; None where only the first line is one."""
+        """Return the items of an array; None if only the first line is an array."""
         from callmark.formats.problems import explain
 
         try:
@@ -174,9 +174,9 @@ class Rows:
 
 
 def open_file(path: str, name: str) -> IO[bytes]:
-    """Return the opened file; `-` is standard input. A file that is missing, a directory or unreadable raises `BadInput`."""
+    """Open a file for reading; `-` is standard input. A missing or unreadable file and a directory raise `BadInput`."""
     if not path:
-        raise BadInput("the name of a file to read is empty")
+        raise BadInput("the name of the input file is empty")
     if path == "-":
         if sys.stdin is None:
             raise BadInput("standard input is closed")
@@ -184,11 +184,11 @@ def open_file(path: str, name: str) -> IO[bytes]:
     try:
         return Path(path).open("rb", buffering=BUFFER)
     except FileNotFoundError:
-        raise BadInput(f"there is no file {name}") from None
+        raise BadInput(f"{name}: no such file") from None
     except IsADirectoryError:
-        raise BadInput(f"{name} is a directory, a file was expected", _json_files_hint(path)) from None
+        raise BadInput(f"{name}: expected a file, got a directory", _json_files_hint(path)) from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+        raise BadInput(f"{name}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _mebibytes(size: int) -> str:
@@ -197,11 +197,11 @@ def _mebibytes(size: int) -> str:
 
 def _json_files_hint(path: str) -> str:
     found = sorted(entry.name for entry in Path(path).iterdir() if ".json" in entry.name)[:5]
-    return f"It holds {', '.join(found)}." if found else ""
+    return f"Files in it: {', '.join(found)}." if found else ""
 
 
 def _is_multiline_object(first: bytes) -> bool:
-    """Return whether the first line begins an object that continues on the next lines, and is not a row."""
+    """Return whether the first line starts an object that continues on the next line, instead of being a row."""
     return first.startswith(b"{") and first.endswith(b"\n") and first.rstrip()[-1:] in (b"{", b",", b"[", b":")
 
 

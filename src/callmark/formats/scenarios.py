@@ -1,13 +1,13 @@
 """Scenarios: ground truth for whole conversations (`id, description, scenarioType, instructions, task_completion_condition,
 expected_function_calls`, and optionally `group`, `tools` and `data`). Each is a case without messages. A scenario without instructions or
-expected calls, with a field of the wrong type, or with `data` that no simulated user could use raises `BadInput` that names the field.
+expected calls, with a field of the wrong type, or with invalid `data` raises `BadInput` that names the field.
 
-`data` is for a user that is not a model (rule-based or scripted), all of it optional:
+`data` is for a user that is not a model (rule-based or scripted). All fields are optional:
 
     {"style": "terse", "turns": 3, "script": ["…", …], "closing": "…",
      "tasks": [{"goal": "…", "opening": "…", "slots": {"priority": "High"}, "says": {"priority": "quite urgent"},
                 "changes": {"priority": "Critical"}, "words": ["ticket"]}, …],
-     "plan": {…}}      # for the user of a world, in that world's own form (`callmark synth`)
+     "plan": {…}}      # for the user of a world, in a form that the world defines (`callmark synth`)
 """
 
 from collections.abc import Collection, Mapping
@@ -41,21 +41,21 @@ class _Row(Struct):
 
 
 class TaskData(Struct):
-    """One task that the user wants done."""
+    """One task of the user."""
 
     goal: str = ""
     opening: str = ""
     slots: dict[str, Any] = {}
-    says: dict[str, Any] = {}  # that each is text is checked below, to name it
+    says: dict[str, Any] = {}  # checked below, so that the error names the slot
     changes: dict[str, Any] = {}
     words: list[str] = []
 
 
 class UserData(Struct):
-    """The data of a user that is not a model. `tasks` is None where a scenario has none of its own."""
+    """The data of a user that is not a model. `tasks` is None if the scenario does not list any."""
 
     style: str = "plain"
-    turns: Any = 1  # that it is a whole number is checked below
+    turns: Any = 1  # checked below
     script: list[str] = []
     closing: str = ""
     tasks: list[TaskData] | None = None
@@ -66,13 +66,13 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Case:
-    """Return the case of a scenario."""
+    """Return the scenario in a row, as a case."""
     check_utf8(row)
     wire = _decode(row)
     if not wire.instructions or not wire.instructions.strip():
-        raise BadInput("the scenario has no instructions")
+        raise BadInput("instructions is missing")
     if wire.expected_function_calls is None:
-        raise BadInput("the scenario has no expected_function_calls")
+        raise BadInput("expected_function_calls is missing")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     expected = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
     return Case(
@@ -92,9 +92,9 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
 
 
 def write(conversation: Conversation) -> bytes:
-    """Return one line in the same shape. A conversation that is not a scenario raises `BadInput`."""
+    """Return one line in this format. A conversation that is not a scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
-        raise BadInput(f"{conversation.id} is not a scenario: it has no instructions for a user")
+        raise BadInput(f"{conversation.id}: not a scenario: it has no instructions for a user")
     calls = [Raw(bytes(text)) for text in expected_texts(conversation, _write_call)]
     fields: dict[str, Any] = {
         "id": conversation.id,
@@ -114,48 +114,49 @@ def write(conversation: Conversation) -> bytes:
 
 
 def read_data(given: Any) -> UserData:
-    """Return `data` as a struct. A field that a user could not use raises `BadInput` that names it."""
+    """Return `data` as a struct. An invalid field raises `BadInput` that names it."""
     try:
         data = msgspec.convert(given, UserData)
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error), "data")) from None
-    _refuse_unknown(given, UserData.__struct_fields__, "data: there is no field")
+    _refuse_unknown(given, UserData.__struct_fields__, "data", "field")
     if data.style not in STYLES:
-        raise BadInput(f"data.style is {data.style!r}, one of {', '.join(STYLES)} was expected{did_you_mean(data.style[:99], STYLES)}")
+        suggestion = did_you_mean(data.style[:99], STYLES)
+        raise BadInput(f"data.style: expected one of {', '.join(STYLES)}, got {data.style!r}{suggestion}")
     if data.turns.__class__ is not int or data.turns < 1:
-        raise BadInput(f"data.turns is {dump(data.turns)}, a whole number from 1 on was expected")
+        raise BadInput(f"data.turns: expected a whole number of at least 1, got {dump(data.turns)}")
     if data.tasks is not None and not data.tasks:
-        raise BadInput("data.tasks is an empty list, at least one task was expected", "Without any, they are the expected calls.")
+        raise BadInput("data.tasks: expected at least one task, got an empty list", "Omit tasks to use the expected calls as tasks.")
     for index, task in enumerate(data.tasks or ()):
         where = f"data.tasks[{index}]"
-        _refuse_unknown(given["tasks"][index], TaskData.__struct_fields__, f"{where}: there is no field")
-        _refuse_unknown(task.says, task.slots, f"{where}.says: there is no slot")
-        _refuse_unknown(task.changes, task.slots, f"{where}.changes: there is no slot")
+        _refuse_unknown(given["tasks"][index], TaskData.__struct_fields__, where, "field")
+        _refuse_unknown(task.says, task.slots, f"{where}.says", "slot")
+        _refuse_unknown(task.changes, task.slots, f"{where}.changes", "slot")
         for key, phrase in task.says.items():
             if not isinstance(phrase, str):
-                raise BadInput(f"{where}.says.{key} is {dump(phrase)[:40]}, text was expected")
+                raise BadInput(f"{where}.says.{key}: expected a string, got {dump(phrase)[:40]}")
     for index, task in enumerate(data.tasks or ()):
         if not (task.goal or task.opening or task.slots):
-            raise BadInput(f"data.tasks[{index}] has no goal, no opening and no slots: nothing says what is wanted")
+            raise BadInput(f"data.tasks[{index}]: expected a goal, an opening or slots, got none of them")
     return data
 
 
 def _parse_data(text: bytes) -> dict[str, Any]:
-    """Return the value of `data`; empty where it is missing or null."""
+    """Return the value of `data`; empty if it is missing or null."""
     if not text or text == b"null":
         return {}
     try:
         found = parse(text)
     except NotStrict as problem:
-        raise BadInput(f"data cannot be read: {problem}") from None
+        raise BadInput(f"data: {problem}") from None
     read_data(found)
     return cast("dict[str, Any]", found)
 
 
-def _refuse_unknown(given: Collection[str], known: Collection[str], sentence: str) -> None:
+def _refuse_unknown(given: Collection[str], known: Collection[str], where: str, noun: str) -> None:
     for key in given:
         if key not in known:
-            raise BadInput(f"{sentence} called {key!r}{did_you_mean(key, known)}", f"There are {', '.join(known) or 'none'}.")
+            raise BadInput(f"{where}: unknown {noun} {key!r}{did_you_mean(key, known)}", f"Known {noun}s: {', '.join(known) or 'none'}.")
 
 
 def _write_call(call: Call) -> bytes:
@@ -164,7 +165,7 @@ def _write_call(call: Call) -> bytes:
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return the confidence for rows with `expected_function_calls`."""
+    """Return the confidence: high for rows with `expected_function_calls`."""
     return 0.6 if "expected_function_calls" in fields else 0.0
 
 

@@ -1,4 +1,4 @@
-"""A file that is opened once and read from its beginning as often as needed, by several readers at a time, in forked processes too."""
+"""A file that is opened once and read as often as needed, by several readers at a time and in forked processes."""
 
 import io
 import os
@@ -10,7 +10,7 @@ from callmark.formats.rows import open_file
 
 
 class SharedFile:
-    """A regular file. Each stream has a position of its own, and closing a stream leaves the file open.
+    """A regular file. Each stream has its own position, and closing a stream leaves the file open.
 
     A file that cannot be opened raises `BadInput`.
     """
@@ -18,14 +18,14 @@ class SharedFile:
     def __init__(self, path: str, name: str) -> None:
         with open_file(path, name) as file:
             self._descriptor = os.dup(file.fileno())
-        self._finalizer = weakref.finalize(self, os.close, self._descriptor)  # a file that nobody closes is closed with its object
+        self._finalizer = weakref.finalize(self, os.close, self._descriptor)  # closes the file if the caller does not
 
     def stream(self) -> io.BufferedReader:
-        """Return the file as a stream that begins at its beginning."""
+        """Return a new stream, positioned at the start of the file."""
         return io.BufferedReader(_Stream(self._descriptor), BUFFER)
 
     def close(self) -> None:
-        """Close the file; a second time changes nothing."""
+        """Close the file. Closing it again does nothing."""
         self._finalizer()
 
 

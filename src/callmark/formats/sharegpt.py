@@ -1,13 +1,13 @@
-"""ShareGPT rows with Hermes tool calls: `{"conversations": [{"from", "value"}], "tools": …}`.
+"""The ShareGPT format with Hermes tool calls: `{"conversations": [{"from", "value"}], "tools": …}`.
 
-    gpt     text and <tool_call>{"name", "arguments"}</tool_call>, any number; function_call turns hold the JSON alone
-    tool    <tool_response>{"name", "content"}</tool_response>, any number, or the bare text (`observation`, `function`)
-    system  may hold <tools>…</tools>, read where the row has no `tools` (a list, or a JSON string of one)
+    gpt     text and any number of <tool_call>{"name", "arguments"}</tool_call>; function_call turns contain only the JSON
+    tool    any number of <tool_response>{"name", "content"}</tool_response>, or plain text (`observation`, `function`)
+    system  may contain <tools>…</tools>, which is used if the row has no `tools` (a list, or a JSON string of one)
 
-What is in <tool_call> and is not a call is a malformed call, an unclosed tag likewise. Other keys of a turn become keys of the message.
-Written so that nothing is lost: ids are written beside name and arguments, `<` inside the JSON is escaped, and a tag in the assistant's
-prose gets a backslash. Extra fields of a message (`is_error` of a result, the name of a user) are written beside `from` and `value`, as is
-`content`, a list of parts, where it is more than text.
+Invalid content of <tool_call> is a malformed call, and so is an unclosed tag. Other keys of a turn become keys of the message.
+Writing loses nothing: ids are written next to name and arguments, `<` inside the JSON is escaped, and tags in the assistant's text get a
+backslash. Extra fields of a message (`is_error` of a result, the name of a user, `content` that is more than text) are written next to
+`from` and `value`.
 """
 
 import re
@@ -59,7 +59,7 @@ class _Turn(Struct):
 
 
 class _PlainTurn(_Turn, forbid_unknown_fields=True):
-    """A turn without extra fields, as nearly all are."""
+    """A turn without extra fields, the common case."""
 
 
 class _Row(Struct):
@@ -78,7 +78,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """Return the conversation of a row, its messages turned into OpenAI's form."""
+    """Return the conversation in a row, with its messages converted to the OpenAI format."""
     check_utf8(row)
     wire = _decode(row)
     turns, extra = _decode_all_turns(wire.conversations)
@@ -88,12 +88,12 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     for index, (turn, extra_of_turn) in enumerate(zip(turns, extra, strict=True)):
         speaker = turn.speaker or turn.role
         if speaker is None:
-            raise BadInput(f"conversations[{index}] does not say who speaks: it has no 'from'")
+            raise BadInput(f"conversations[{index}]: from is missing")
         value = turn.value if turn.value is not None else turn.content
         messages = _read_turn(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
         if extra_of_turn.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
             raise BadInput(
-                f"conversations[{index}] has calls in its text and in {min(extra_of_turn.keys() & _CALL_KEYS)}: which of them count?"
+                f"conversations[{index}]: calls in both the text and {min(extra_of_turn.keys() & _CALL_KEYS)}, expected only one of them"
             )
         messages[0] |= extra_of_turn
         if turn.value is not None and isinstance(turn.content, list):
@@ -108,7 +108,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def _decode_all_turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[ExtraFields]]:
-    """Return the turns, and the extra fields of each."""
+    """Return the turns and the extra fields of each."""
     try:
         plain = _decode_plain(text)
         return plain, [{}] * len(plain)
@@ -119,7 +119,7 @@ def _decode_all_turns(text: Raw) -> tuple[Sequence[_Turn], Sequence[ExtraFields]
 
 
 def _read_openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContext) -> Conversation:
-    """Return the conversation of turns that are messages in OpenAI's form."""
+    """Return the conversation if the turns are OpenAI messages."""
     messages = read_messages(wire.conversations)
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     body = b'{"messages":' + bytes(wire.conversations) + b"}"
@@ -127,21 +127,21 @@ def _read_openai_turns(wire: _Row, place: Place, row: bytes, context: ReadContex
 
 
 def write(conversation: Conversation) -> bytes:
-    """Return one line in this format; no call, id or result is lost. A case, whose expected calls it could not hold, raises `BadInput`."""
+    """Return one line in this format; no call, id or result is lost. A case raises `BadInput`: the format cannot hold expected calls."""
     if isinstance(conversation, Case):
-        raise BadInput(f"{conversation.id} is a case: ShareGPT has no place for what is expected")
+        raise BadInput(f"{conversation.id}: a case cannot be written in the ShareGPT format, which has no field for expected calls")
     for index, message in enumerate(conversation.messages):
         if message.calls and message.role != "assistant":
-            raise BadInput(f"{conversation.id}: messages[{index}] calls a tool as {message.role}, in ShareGPT only the assistant can")
+            raise BadInput(
+                f"{conversation.id}: messages[{index}]: tool calls in a message of {message.role}; ShareGPT allows them only for assistant"
+            )
         if message.role not in _SPEAKERS and _ROLES.get(message.role.lower(), message.role or None) != message.role:
-            raise BadInput(f"{conversation.id}: messages[{index}].role is {message.role!r}, which in ShareGPT is something else")
+            raise BadInput(f"{conversation.id}: messages[{index}].role: {message.role!r} has another meaning in ShareGPT")
     turns: list[dict[str, Any]] = []
     for index, (message, extra_of_turn) in enumerate(zip(conversation.messages, extra_fields(conversation), strict=True)):
         extra = _turn_extra(message, extra_of_turn)
         if taken := extra.keys() & {"from", "value"}:
-            raise BadInput(
-                f"{conversation.id}: messages[{index}] has a key {min(taken)!r} of its own, which ShareGPT has for something else"
-            )
+            raise BadInput(f"{conversation.id}: messages[{index}]: the key {min(taken)!r} is reserved in the ShareGPT format")
         turns.append({"from": _SPEAKERS.get(message.role, message.role), "value": _message_value(message), **extra})
     fields: dict[str, Any] = {"id": conversation.id, "conversations": turns}
     if conversation.tools:
@@ -161,14 +161,14 @@ def _read_turn(speaker: str, value: str) -> list[dict[str, Any]]:
         return [{"role": role, "content": _TAG.sub(_unescape_tag, value)}]
     if role in RESULT_ROLES:
         inside = _RESPONSE.findall(value)
-        if not inside or _RESPONSE.sub("", value).strip():  # text outside the tags is part of the result: then all of it is
+        if not inside or _RESPONSE.sub("", value).strip():  # with text outside the tags, the whole value is the result
             return [{"role": "tool", "content": value}]
         return [_read_result(text) for text in inside]
     return [{"role": role, "content": value}]
 
 
 def _read_calls(text: str) -> list[Raw]:
-    """Return the calls between the tags, in OpenAI's form; a text without a call becomes a malformed one."""
+    """Return the calls between the tags in the OpenAI format; text that is not a call becomes a malformed call."""
     value = _parse_literal(text, deepest=DEEPEST + CALL_LEVELS)
     if value is None:
         name = _NAME.search(text)
@@ -177,7 +177,7 @@ def _read_calls(text: str) -> list[Raw]:
 
 
 def _parse_literal(text: str, *, deepest: int = DEEPEST) -> Any:
-    """Return the value of JSON, or of the Python literal that some files have instead; None when it is neither."""
+    """Parse JSON, or a Python literal, which some files contain instead; None if it is neither."""
     try:
         return parse(text, deepest=deepest)
     except NotStrict:
@@ -204,7 +204,7 @@ def _read_result(inside: str) -> dict[str, Any]:
 
 
 def _read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
-    """Return the tools between the first <tools> tags of a system text that hold any; a prompt may only mention the tags."""
+    """Return the tools in the first <tools> tags of a system prompt that contain any; a prompt may merely mention the tags."""
     for message in messages:
         if message.role == "system":
             start = message.text.find("<tools>")
@@ -235,7 +235,7 @@ def _message_value(message: Message) -> str:
 
 
 def _turn_extra(message: Message, extra_of_turn: ExtraFields) -> dict[str, Any]:
-    """Return the fields beside the value: what it cannot hold, and a text that would lose the white space around it."""
+    """Return the fields to write next to the value: those it cannot hold, and text that would lose its surrounding whitespace."""
     fields: dict[str, Any] = dict(extra_of_turn)
     if message.role not in RESULT_ROLES:
         given = {"name": message.name, "tool_call_id": message.tool_call_id}
@@ -259,7 +259,7 @@ def _unescape_tag(tag: re.Match[str]) -> str:
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return the confidence for rows with `conversations`."""
+    """Return the confidence: medium for rows with `conversations`."""
     return 0.5 if "conversations" in fields else 0.0
 
 

@@ -1,10 +1,10 @@
-"""Simulations recorded by tau-bench: one row for each trial of a task, which holds both the scenario and the prediction.
+"""Simulations recorded by tau-bench: one row per trial of a task, with both the scenario and the prediction.
 
     {"task_id", "trial", "reward", "info": {"task": {"instruction", "actions": [{"name", "kwargs"}]}}, "traj": [OpenAI messages]}
 
-The rows of one task are one case (`read_case`: its id, the user's instructions, the actions as expected calls) and several predictions
-(`read_prediction`: every call of the conversation, its transcript, the recorded reward). A row of a trial that failed has no task, only
-`info.error`: it is an error and gives no case.
+The rows of one task become one case (`read_case`: its id, the user's instructions, the actions as expected calls) and several predictions
+(`read_prediction`: the calls of the conversation, its transcript, the recorded reward). A failed trial has no task, only `info.error`: it
+is an error and yields no case.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8
 from callmark.types import Call, Case, Conversation, Message, Place, Prediction, SourceRow
 
-STOP = "###STOP###"  # with which its simulated user ends the conversation
+STOP = "###STOP###"  # the simulated user ends the conversation with this
 _TRANSFER = "transfer_to_human"
 
 
@@ -46,21 +46,21 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
-    """Return the confidence for rows with `task_id` and `traj`."""
+    """Return the confidence: high for rows with `task_id` and `traj`."""
     return 0.7 if "task_id" in fields and "traj" in fields else 0.0
 
 
 def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
-    """Return the scenario of a row. One without a task, or whose task has no instruction or actions, raises `BadInput`."""
+    """Return the scenario in a row. A row without a task, or a task without instruction or actions, raises `BadInput`."""
     wire = _decode_row(row)
     task = wire.info.task
     if task is None:
         failed = f": the trial failed ({scrub(wire.info.error)[:80]})" if wire.info.error else ""
-        raise BadInput(f"the row has no info.task{failed}")
+        raise BadInput(f"info.task is missing{failed}")
     if not task.instruction:
-        raise BadInput("the task has no instruction")
+        raise BadInput("info.task: instruction is missing")
     if task.actions is None:
-        raise BadInput("the task has no actions")
+        raise BadInput("info.task: actions is missing")
     raw_tools, tools = context.default_tools
     expected = tuple(map(_read_action, task.actions))
     return Case(
@@ -75,7 +75,7 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 
 def read_prediction(row: bytes) -> Prediction:
-    """Return the prediction of a trial: its calls in order, the assistant's last text, the transcript, why it ended, the reward."""
+    """Return the prediction of a trial: its calls in order, the last assistant text, the transcript, the ending and the reward."""
     wire = _decode_row(row)
     try:
         transcript = read_messages(wire.traj)
@@ -101,14 +101,14 @@ def _decode_row(row: bytes) -> _Row:
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error))) from None
     if wire.task_id is None:
-        raise BadInput("the row has no task_id")
+        raise BadInput("task_id is missing")
     if wire.trial is not None and wire.trial < 0:
-        raise BadInput(f"trial is {wire.trial}, a whole number from 0 on was expected")
+        raise BadInput(f"trial: expected a whole number of at least 0, got {wire.trial}")
     return wire
 
 
 def _ending(transcript: tuple[Message, ...]) -> str:
-    """Return why the conversation ended, as far as the last message tells."""
+    """Return why the conversation ended, judging by the last message; empty if unknown."""
     last = transcript[-1] if transcript else Message("")
     if last.role == "user" and STOP in last.text:
         return "goodbye"

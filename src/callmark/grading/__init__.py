@@ -1,1 +1,1 @@
-"""Evaluators, faults and grades: values in, values out. Only `evaluators` looks beyond, for evaluators that others wrote."""
+"""Evaluators, faults and grades. Pure functions of their input, except for importing the evaluators of other packages."""

@@ -1,8 +1,8 @@
-"""Read what a model returned, in whatever form it is at hand, as calls.
+"""Read the calls that a model returned, in any of these forms.
 
-A list of calls or a single call in any shape; an assistant's message; a chat completion or a Responses body; a text with calls in it, as a
-model writes them. None, an empty list and a text without calls are no calls. Anything that cannot be understood raises `BadInput`: no call
-is never the result of a misunderstanding. What stands in the place of a call and is none is a malformed call, as that is the model's doing.
+A list of calls or a single call in any shape; an assistant message; a chat completion or a Responses body; a text that contains calls.
+None, an empty list and a text without calls mean no calls. Input that is not recognized raises `BadInput`, so that it is never graded as
+no call. An invalid value in the place of a call is a malformed call, because that is the model's mistake.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ _NAMES = frozenset({"name", "functionName", "function", "tool", "function_name",
 
 
 def read_actual(actual: Any, tools: Sequence[Tool] = ()) -> tuple[Call, ...]:
-    """Return the calls that a model made. `tools` help to find calls in a text."""
-    if actual.__class__ is list:  # nearly always
+    """Return the calls that a model returned. `tools` help to find calls in a text."""
+    if actual.__class__ is list:  # the common case
         return _read_list(actual, tools)
     match actual:
         case None:
@@ -36,7 +36,7 @@ def read_actual(actual: Any, tools: Sequence[Tool] = ()) -> tuple[Call, ...]:
         case Prediction():
             return _read_prediction(actual, tools)
         case _:
-            raise BadInput(f"the actual calls are a {type(actual).__name__}, a list of calls, a message, a response or a text was expected")
+            raise BadInput(f"actual: expected a list of calls, a message, a response or a string, got {type(actual).__name__}")
 
 
 def _read_list(values: Sequence[Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
@@ -60,7 +60,7 @@ def _read_response(response: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[
 
 def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> tuple[Call, ...]:
     if prediction.error:
-        raise BadInput(f"there is no prediction to grade: {prediction.error}")
+        raise BadInput(f"the prediction is an error and cannot be graded: {prediction.error}")
     return prediction.calls or _parse_text(prediction.text, tools)
 
 

@@ -1,8 +1,8 @@
-"""Turn what users write into evaluators: the protocol, a class of it, a function of the attempt, or a function of two lists of calls.
+"""Turn classes, objects and functions into evaluators.
 
 class Politeness: name, metrics, evaluate(attempt) -> Result         the protocol, as an object or as a class
 def politeness(attempt): return 0.5                                  a number (metric `score`), a dict of numbers, or a `Result`
-class Mine: __call__(*, actual_function_calls, expected_function_calls)      the LOB evaluation's shape (metric `score`)
+class Mine: __call__(*, actual_function_calls, expected_function_calls)      the shape of the LOB evaluation (metric `score`)
 """
 
 import inspect
@@ -18,37 +18,38 @@ from callmark.grading.evaluator import Evaluator, Metric, Result
 from callmark.types import Call
 from callmark.wording import did_you_mean
 
+_EVALUATOR_HINT = (
+    "An evaluator has name, metrics and evaluate(attempt), or is a function of the attempt or of actual_function_calls and "
+    "expected_function_calls."
+)
+
 
 def as_evaluator(source: Any, name: str, options: Mapping[str, Any] | None = None) -> Evaluator:
-    """Return the evaluator that an object is, constructs or can be adapted to.
+    """Return an object as an evaluator: unchanged, constructed or adapted.
 
-    `name` is what the user called it, `options` are keyword arguments for a class. An unknown option, a class that cannot be constructed
-    and an object that is no evaluator raise `BadInput`.
+    `name` is the name that the user gave; `options` are keyword arguments for a class. An unknown option, a class that cannot be
+    constructed and an object that is not an evaluator raise `BadInput`.
     """
     evaluator = source
     if isinstance(source, type):
         evaluator = _construct(source, name, options or {})
     elif options:
-        raise BadInput(f"the evaluator {name!r} takes no options: it is {_described(source)}, not a class")
+        raise BadInput(f"evaluator {name!r} takes no options: it is {_described(source)}, not a class")
     if hasattr(evaluator, "metrics") and callable(getattr(evaluator, "evaluate", None)):
         return _check_protocol(evaluator, name)
     if not callable(evaluator):
-        raise BadInput(
-            f"{name!r} is a {type(evaluator).__name__}, an evaluator was expected: an object with name, metrics and evaluate(attempt)"
-        )
+        raise BadInput(f"{name!r}: expected an evaluator, got {type(evaluator).__name__}", _EVALUATOR_HINT)
     own_name = getattr(source, "__name__", type(evaluator).__name__)
     parameters = _parameters(evaluator)
     if {"actual_function_calls", "expected_function_calls"} <= parameters.keys():
         return FunctionCallEvaluator(evaluator, own_name)
     if _takes_one_argument(parameters.values()):
         return FunctionEvaluator(evaluator, own_name)
-    raise BadInput(
-        f"{name!r} is no evaluator: it has no name and no metrics, nor does it take actual_function_calls and expected_function_calls"
-    )
+    raise BadInput(f"{name!r} is not an evaluator", _EVALUATOR_HINT)
 
 
 class FunctionEvaluator:
-    """A function of the attempt as an evaluator; its metrics are those that it returns, a number is the metric `score`."""
+    """An evaluator made from a function of the attempt. Its metrics are those that it returns; a number is the metric `score`."""
 
     metrics: tuple[Metric, ...] = ()
 
@@ -64,7 +65,7 @@ class FunctionEvaluator:
 
 
 class FunctionCallEvaluator:
-    """A callable of the LOB evaluation's shape as an evaluator with the metric `score`."""
+    """An evaluator made from a callable in the shape of the LOB evaluation, with the metric `score`."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name
@@ -78,7 +79,7 @@ class FunctionCallEvaluator:
         )
         score = returned.get("score") if isinstance(returned, Mapping) else getattr(returned, "score", returned)
         if score is None:
-            raise EvaluatorError("gave no score, a finite number was expected")
+            raise EvaluatorError("score: expected a finite number, got None")
         return Result({"score": score})
 
 
@@ -87,28 +88,28 @@ def _construct(kind: type, name: str, options: Mapping[str, Any]) -> Any:
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         for option in options:
             if option not in parameters:
-                known = f"They are {', '.join(parameters)}." if parameters else "It takes none."
-                raise BadInput(f"the evaluator {name!r} has no option called {option!r}{did_you_mean(option, parameters)}", known)
+                known = f"Available: {', '.join(parameters)}." if parameters else "It takes no options."
+                raise BadInput(f"evaluator {name!r}: unknown option {option!r}{did_you_mean(option, parameters)}", known)
     for option in getattr(kind, "requires", ()):
         if option not in options:
-            raise BadInput(f"the evaluator {name} has no {option} to go by", f"[evaluators.{name}] in callmark.toml gives its {option}.")
+            raise BadInput(f"evaluator {name!r}: {option} is missing", f"Set {option} in [evaluators.{name}] in callmark.toml.")
     try:
         return kind(**options)
     except BadInput as error:
         raise BadInput(f"evaluators.{name}: {error}" if options else str(error), error.hint) from None
     except (Exception, SystemExit) as error:
-        raise BadInput(f"the evaluator {name!r} cannot be made: {error_text(error)}") from None
+        raise BadInput(f"evaluator {name!r} cannot be constructed: {error_text(error)}") from None
 
 
 def _check_protocol(evaluator: Any, name: str) -> Evaluator:
     metrics, own_name = evaluator.metrics, getattr(evaluator, "name", None)
     if not isinstance(own_name, str) or not own_name:
-        raise BadInput(f"{name!r} is no evaluator: its name is {own_name!r}, a text was expected")
+        raise BadInput(f"{name!r} is not an evaluator: name: expected a string, got {own_name!r}")
     if not isinstance(metrics, Sequence) or not metrics or not all(isinstance(metric, Metric) for metric in metrics):
-        raise BadInput(f"{name!r} is no evaluator: its metrics are {metrics!r:.80}, a tuple of Metric was expected")
+        raise BadInput(f"{name!r} is not an evaluator: metrics: expected a tuple of Metric, got {metrics!r:.80}")
     names = [metric.name for metric in metrics]
     if len(set(names)) < len(names):
-        raise BadInput(f"{name!r} is no evaluator: two of its metrics have one name: {', '.join(names)}")
+        raise BadInput(f"{name!r} is not an evaluator: metrics: expected unique names, got {', '.join(names)}")
     return cast("Evaluator", evaluator)
 
 
@@ -135,7 +136,7 @@ def _function_call(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ground_truth(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return expected arguments as the LOB evaluation writes them: literal stars are escaped, values under a match rule are plain again."""
+    """Return expected arguments in the form of the LOB evaluation: literal stars are escaped, values under match rules unwrapped."""
     return {key: escape_globs(_without_rule(value)) for key, value in arguments.items()}
 
 

@@ -1,4 +1,4 @@
-"""One case and what came back for it, as evaluators see it. Pairings are computed once and shared by all evaluators."""
+"""A case and its prediction, as evaluators see them. Pairings are computed once and shared by all evaluators."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -14,7 +14,7 @@ _NO_CALLS = Pairing((), (), ())
 
 
 class Execution(NamedTuple):
-    """Whether the actual calls could run in place of the expected ones (docs/metrics.md, section 7)."""
+    """Whether the actual calls could run in place of the expected ones (docs/reference/metrics.md, section 7)."""
 
     tool_selection: bool
     parameter_accuracy: bool
@@ -22,10 +22,17 @@ class Execution(NamedTuple):
 
 
 class Attempt:
-    """Expected and actual calls, the tools, the conversation before the calls, the case and the prediction.
+    """The input of an evaluator: expected and actual calls with their context. Read-only.
 
-    Read-only. `case` and `prediction` are None where only calls are known; `tools` and `messages` may be empty. `schemas` and
-    `earlier_sources` save work where many attempts share tools or the beginning of a conversation.
+    `schemas` and `earlier_sources` save work if many attempts share tools or the beginning of a conversation.
+
+    Attributes:
+        expected: The expected calls.
+        actual: The actual calls.
+        tools: The tools of the case; may be empty.
+        messages: The conversation before the calls, or the whole transcript of a simulated conversation; may be empty.
+        case: The case; None if only calls are known.
+        prediction: The prediction; None if only calls are known.
     """
 
     __slots__ = (
@@ -71,9 +78,12 @@ class Attempt:
     def pair(self, rule: PairingRule = "exact", ignore: tuple[str, ...] = ()) -> Pairing:
         """Return the best one-to-one pairing of expected and actual calls, computed once per rule and ignore list.
 
-        `exact` pairs names with their case and compares values exactly; `similar` pairs names in any case and compares values by
-        `similar`. Calls of functions that a glob of `ignore` matches are left out on both sides. Indexes are those of `expected` and
-        `actual`. Repeated calls are paired one to one, malformed calls with nothing; empty lists have no pairs.
+        Args:
+            rule: `exact` compares names with case and values exactly; `similar` ignores the case of names and compares values by `similar`.
+            ignore: Globs of functions whose calls are ignored on both sides.
+
+        Returns:
+            The pairs and the unpaired calls, as indexes into `expected` and `actual`. Malformed calls are never paired.
         """
         if rule == "exact" and not ignore:
             if self._exact is None:
@@ -91,8 +101,8 @@ class Attempt:
     def execution(self) -> Execution:
         """Whether the actual calls could run.
 
-        One expected call is compared with the first actual call; several are paired, and each field holds when it holds for every pair.
-        Nothing expected and no call: all true. Only one side empty: all false.
+        A single expected call is compared with the first actual call. Several expected calls are paired, and a field is true if it is true
+        for every pair. With nothing expected and no call, all fields are true; if only one side is empty, all are false.
         """
         if self._execution is None:
             self._execution = self._execute()
@@ -107,18 +117,18 @@ class Attempt:
 
     @property
     def sources(self) -> SourceIndex:
-        """The index of values in the conversation, built when it is first used."""
+        """The index of values in the conversation, built on first use."""
         if self._sources is None:
             self._sources = self._earlier_sources.extend(self.messages) if self._earlier_sources else SourceIndex(self.messages)
         return self._sources
 
     @property
     def built_sources(self) -> SourceIndex | None:
-        """The index of values if it was built, for the next attempt that begins with the same messages."""
+        """The index of values if it was built, to be reused by an attempt that begins with the same messages."""
         return self._sources
 
     def find_source(self, value: str | int | float, actual_index: int) -> int | None:
-        """Return the first message before that actual call in which the value appears; None for a hallucinated value."""
+        """Return the index of the first message before an actual call that contains the value; None for a hallucinated value."""
         if fast_hallucinated(value, self.messages):
             return None
         found = self.sources.find(value)
@@ -127,8 +137,8 @@ class Attempt:
     def message_of(self, actual_index: int) -> int:
         """Return the index of the message that makes an actual call.
 
-        At a decision point that is the message after the last one. In a transcript it is one of the messages, and what comes later is no
-        source of the call's values.
+        At a decision point, that is the index after the last message. In a transcript it is one of the messages, and later messages are
+        not a source of the call's values.
         """
         transcript = self.prediction.transcript if self.prediction else ()
         if not transcript or self.messages is not transcript:
@@ -141,7 +151,7 @@ class Attempt:
         return len(transcript)
 
     def parameters(self, name: str) -> Mapping[str, Any]:
-        """Return the parameter schema of a tool, by its name with or, failing that, without case; `{}` for an unknown tool."""
+        """Return the parameter schema of a tool by name, ignoring case if there is no exact match; `{}` for an unknown tool."""
         if not self.tools:
             return {}
         tool = self.schemas.by_name.get(name)
@@ -151,7 +161,7 @@ class Attempt:
         return tool.parameters if tool is not None else {}
 
     def _pair_similar(self) -> Pairing:
-        if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only what differs by `exact` can change
+        if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only arguments that differ by `exact` can change
             exact = self.pair().pairs[0].arguments
             similar = compare_similar(exact, self.expected[0].arguments, self.actual[0].arguments)
             return self.pair() if similar is exact else Pairing((Pair(0, 0, similar),), (), ())
@@ -193,7 +203,7 @@ class Attempt:
         return Execution(True, fits, fits)
 
     def _could_run(self, expected: Call, actual: Call) -> bool:
-        """Return whether a call fits the schema of its own tool; without any tools, whether its arguments are the expected ones."""
+        """Return whether a call fits the schema of its own tool or, without tools, whether its arguments are the expected ones."""
         if actual.malformed:
             return False
         if not self.tools:

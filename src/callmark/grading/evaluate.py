@@ -1,7 +1,7 @@
 """Run evaluators on an attempt and check what they return.
 
-An evaluator that raises, or returns something else than it declares, is an evaluator error of that attempt: its own metrics are absent,
-those of the other evaluators stay.
+If an evaluator raises, or returns anything but what it declares, that is an evaluator error of the attempt: its metrics are missing, and
+those of the other evaluators are not affected.
 """
 
 import sys
@@ -25,7 +25,7 @@ _LONGEST_ERROR = 500  # characters
 class CombinedResult(Struct, frozen=True):
     """The results of several evaluators for one attempt, under full metric names ("call.score").
 
-    A metric that is not applicable is absent. `notes` are in the order of the evaluators. `categories` and `errors` are by evaluator.
+    Metrics that are not applicable are missing. `notes` are in the order of the evaluators. `categories` and `errors` are by evaluator.
     """
 
     metrics: Metrics
@@ -39,7 +39,7 @@ class CombinedResult(Struct, frozen=True):
 class CheckedEvaluator:
     """An evaluator whose results are checked against its metrics.
 
-    An evaluator without metrics (a plain function) may return any names. `pure` says that it declares what its results depend on.
+    An evaluator without declared metrics (a plain function) may return any names. `pure` means that it declares its dependencies.
     """
 
     __slots__ = ("_evaluate", "_metrics", "_names", "name", "pure")
@@ -54,11 +54,11 @@ class CheckedEvaluator:
     def evaluate(self, attempt: Attempt) -> tuple[Result, Metrics]:
         """Return the result, and the applicable values by full name in the declared order.
 
-        Anything else than was declared raises `EvaluatorError`.
+        A result that does not match the declaration raises `EvaluatorError`.
         """
         result = self._evaluate(attempt)
         if result.__class__ is not Result:
-            raise EvaluatorError(f"gave {type(result).__name__}, a Result was expected")
+            raise EvaluatorError(f"expected a Result, got {type(result).__name__}")
         values = result.values
         if tuple(values) != self._names:
             values = self._in_order(values)
@@ -75,7 +75,7 @@ class CheckedEvaluator:
     def _in_order(self, values: Any) -> dict[str, float | None]:
         if not isinstance(values, Mapping) or (self._names and set(values) != set(self._names)):
             found = ", ".join(map(str, values)) if isinstance(values, Mapping) else type(values).__name__
-            raise EvaluatorError(f"gave {found or 'nothing'}, its metrics {', '.join(self._names)} were expected")
+            raise EvaluatorError(f"expected the metrics {', '.join(self._names)}, got {found or 'none'}")
         return {name: values[name] for name in self._names or values}
 
     def _undeclared(self, values: Mapping[str, Any]) -> list[tuple[str, float, float]]:
@@ -83,10 +83,10 @@ class CheckedEvaluator:
 
 
 def evaluate_all(attempt: Attempt, evaluators: Sequence[CheckedEvaluator]) -> CombinedResult:
-    """Return what all evaluators return for an attempt; what one of them prints goes to standard error."""
+    """Run all evaluators on an attempt. Anything they print goes to standard error."""
     for evaluator in evaluators:
         if not evaluator.pure:
-            with redirect_stdout(sys.stderr):  # standard output is for what was asked for, perhaps as JSON
+            with redirect_stdout(sys.stderr):  # standard output is for the results of the command, which may be JSON
                 return _evaluate_all(attempt, evaluators)
     return _evaluate_all(attempt, evaluators)
 
@@ -123,36 +123,36 @@ def error_text(error: BaseException) -> str:
 
 
 def undeclared_metric(full_name: str) -> Metric:
-    """Return the definition of a metric that nobody declared: a number without bounds, labeled by its name."""
+    """Return the definition of an undeclared metric: a number without bounds, labeled with its name."""
     name = full_name.rpartition(".")[2]
     return Metric(name, full_name.replace(".", " ").replace("_", " "), bounds=None)
 
 
 def _check_value(value: Any, full_name: str, least: float, greatest: float) -> float:
-    """Return a value as a float; one that is no number, not finite or out of bounds raises `EvaluatorError`."""
+    """Return a value as a float. A value that is not a finite number, or is out of bounds, raises `EvaluatorError`."""
     name = full_name.rpartition(".")[2]
     if not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
-        raise EvaluatorError(f"gave {_shown(value)} for {name}, a finite number was expected")
+        raise EvaluatorError(f"{name}: expected a finite number, got {_shown(value)}")
     if not least <= value <= greatest:
-        raise EvaluatorError(f"gave {_shown(value)} for {name}, a number from {least:g} to {greatest:g} was expected")
+        raise EvaluatorError(f"{name}: expected a number from {least:g} to {greatest:g}, got {_shown(value)}")
     return float(value)
 
 
 def _check_extras(result: Result) -> None:
     for name, reason in result.reasons.items():
         if name not in result.values or not isinstance(reason, str):
-            raise EvaluatorError(f"gave the reason {_shown(reason)} for {name}, a text for one of its metrics was expected")
+            raise EvaluatorError(f"reasons: expected a string for one of the metrics, got {_shown(reason)} for {name}")
     if not all(isinstance(note, Note) for note in result.notes):
-        raise EvaluatorError("gave notes that are not all a Note")
+        raise EvaluatorError("notes: expected Note objects only")
     for name, parts in result.pooled.items():
         if len(parts) != 2 or not all(isinstance(part, int | float) and -_LARGEST <= part <= _LARGEST for part in parts):
-            raise EvaluatorError(f"gave {_shown(parts)} to be pooled for {name}, two finite numbers were expected")
+            raise EvaluatorError(f"pooled: expected two finite numbers for {name}, got {_shown(parts)}")
     if result.category is not None and (len(result.category) != 2 or not all(isinstance(part, str) for part in result.category)):
-        raise EvaluatorError(f"gave the category {_shown(result.category)}, two texts were expected: expected and actual")
+        raise EvaluatorError(f"category: expected two strings (expected and actual), got {_shown(result.category)}")
 
 
 def _shown(value: Any) -> str:
     try:
         return repr(value)[:40]
-    except Exception:  # an integer of more digits than Python writes, an object that cannot be shown
-        return f"a {type(value).__name__}"
+    except Exception:  # an integer with more digits than Python writes, or a repr that fails
+        return f"({type(value).__name__} that cannot be displayed)"

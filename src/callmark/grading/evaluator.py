@@ -1,18 +1,17 @@
 """The contract of an evaluator: what it declares (`Metric`), what it returns (`Result`), and the protocol.
 
-The built-in evaluators (`evaluators/`) and users' evaluators implement the same protocol and have the same rights. Beyond it an evaluator
-may have any of these attributes:
+The built-in evaluators (`evaluators/`) and users' evaluators implement the same protocol. An evaluator may also have these attributes:
 
-    depends_on      what alone its result depends on, so that the grader may reuse a result: "agreement" (for calls that all agree,
-                    nothing else; for one expected call, both names and how many arguments agree by `exact` and by `similar`) and
-                    "execution" (`attempt.execution`). It holds for the class that defines `evaluate`, not for a subclass that
-                    overrides it. Such an evaluator prints nothing.
-    counts_faults   which faults lower its score: "exact" (all of them), "execution" (those that keep a call from running) or "similar"
-                    (those that remain when names are compared in any case and values by `similar`). Without it: none.
-    ignore          globs of functions that it leaves out, and whose faults it does not count
-    requires        options that it cannot do without; an evaluator joins the selected ones when its table in `callmark.toml` has them
-    file_options    options that `callmark.toml` may give as the path of a YAML file, whose content the evaluator is constructed with; for
-                    evaluators that are built in or installed, not for `module:name`
+    depends_on      the only things that its result depends on, so that the grader can reuse results: "agreement" (nothing else, if all
+                    calls agree; for one expected call, both names and how many arguments agree by `exact` and by `similar`) and
+                    "execution" (`attempt.execution`). It applies to the class that defines `evaluate`, not to a subclass that
+                    overrides it. Such an evaluator must not print.
+    counts_faults   which faults lower its score: "exact" (all of them), "execution" (those that prevent a call from running) or "similar"
+                    (those that remain if the case of names is ignored and values are compared by `similar`). Default: none.
+    ignore          globs of functions that it ignores, and whose faults it does not count
+    requires        required options; an evaluator is added to the selected ones if its table in `callmark.toml` sets all of them
+    file_options    options that `callmark.toml` may set to the path of a YAML file; the evaluator receives its content. Only for built-in
+                    and installed evaluators, not for `module:name`
 """
 
 from collections.abc import Sequence
@@ -28,11 +27,18 @@ FaultRule = Literal["exact", "execution", "similar"]
 
 
 class Metric(Struct, frozen=True, omit_defaults=True):
-    """A number that an evaluator returns for an attempt, and how to show, bound and read its mean.
+    """The definition of a number that an evaluator returns.
 
-    `name` is local to the evaluator: the full name of "score" is "call.score". `bounds` are the least and the greatest value (None: any
-    number). `headline` metrics are shown first and with their interval. `checks` are what to check first when the mean is low; `bands`
-    are the least mean and the reading of each band, best first.
+    Attributes:
+        name: Name within the evaluator: `score` of the evaluator `call` has the full name `call.score`.
+        label: Label in the terminal and on the page.
+        kind: `rate` for values that are 0 or 1, `mean` for other values, `count` for counts.
+        bounds: Smallest and largest value; None for any number.
+        higher_is_better: Whether a higher mean is better.
+        headline: Whether the metric is shown first and with its interval.
+        unit: Unit of the values, for display.
+        checks: What to check if the mean is low, as sentences.
+        bands: Lower limit and description of each band of the mean, best first.
     """
 
     name: str
@@ -46,16 +52,19 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     bands: tuple[tuple[float, str], ...] = ()
 
     def band(self, mean: float) -> str:
-        """Return the reading of the band that a mean lies in; "" for a metric without bands."""
-        return next((reading for least, reading in self.bands if mean >= least), self.bands[-1][1] if self.bands else "")
+        """Return the description of the band of a mean; "" for a metric without bands."""
+        return next((description for least, description in self.bands if mean >= least), self.bands[-1][1] if self.bands else "")
 
 
 class Result(Struct, frozen=True):
-    """What an evaluator returns for one attempt.
+    """The result of an evaluator for one attempt.
 
-    `values` has every declared metric; None means not applicable, and the metric's mean leaves the case out. `reasons` explain values in
-    a sentence. `pooled` gives the numerator and the denominator of metrics that are also pooled over a run. `category` is the expected and
-    the actual category, for an evaluator with a matrix.
+    Attributes:
+        values: Value of every declared metric. None means not applicable: the case is excluded from the mean of that metric.
+        reasons: Explanation of a value, by metric.
+        notes: Notes on the attempt; they do not affect scores.
+        pooled: Numerator and denominator of metrics that are also pooled over a run.
+        category: Expected and actual category, for evaluators with a confusion matrix.
     """
 
     values: dict[str, float | None]
@@ -66,19 +75,40 @@ class Result(Struct, frozen=True):
 
 
 class Evaluator(Protocol):
-    """Something that scores an attempt. `evaluate` is a pure function; an exception is an evaluator error of that case."""
+    """Protocol of an evaluator. Your own needs no base class:
+
+        class Polite:
+            name = "polite"
+            metrics = (Metric("please", "Says please", "rate"),)
+
+            def evaluate(self, attempt):
+                text = attempt.prediction.text if attempt.prediction else ""
+                return Result({"please": float("please" in text.lower())})
+
+    Select it with `--evaluator my_module:Polite`, or register it under the entry point group `callmark.evaluators`. Its options are the
+    keyword arguments of its class.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the evaluator, the first part of its metrics' full names."""
+        ...
 
     @property
-    def metrics(self) -> tuple[Metric, ...]: ...
+    def metrics(self) -> tuple[Metric, ...]:
+        """Definitions of the metrics that `evaluate` returns."""
+        ...
 
-    def evaluate(self, attempt: Attempt) -> Result: ...
+    def evaluate(self, attempt: Attempt) -> Result:
+        """Return the metrics of one attempt. It must be a pure function.
+
+        An exception is an evaluator error of that case: it is counted, and the case is excluded from the evaluator's means.
+        """
+        ...
 
 
 def dependencies(evaluator: Evaluator) -> frozenset[Dependency] | None:
-    """Return what alone the evaluator's results depend on; None where that is not declared by the class that defines `evaluate`."""
+    """Return the declared dependencies of the evaluator's results; None if the class that defines `evaluate` declares none."""
     for kind in type(evaluator).__mro__:
         if "depends_on" in vars(kind):
             return frozenset(getattr(evaluator, "depends_on", None) or ()) or None
@@ -90,7 +120,7 @@ def dependencies(evaluator: Evaluator) -> frozenset[Dependency] | None:
 def fault_evaluators(evaluators: Sequence[Evaluator], *, scenarios: bool = False) -> tuple[str, ...]:
     """Return the names of the evaluators whose faults are reported: those that count faults.
 
-    Of scenarios only those that count by `similar`, which are made for whole conversations, if there are any.
+    For scenarios, only those that count by `similar`, which are meant for whole conversations, if there are any.
     """
     counting = [evaluator for evaluator in evaluators if fault_rule(evaluator)]
     similar = [evaluator for evaluator in counting if fault_rule(evaluator) == "similar"]
@@ -98,6 +128,6 @@ def fault_evaluators(evaluators: Sequence[Evaluator], *, scenarios: bool = False
 
 
 def fault_rule(evaluator: Any) -> FaultRule | None:
-    """Return which faults an evaluator counts; None where it counts none."""
+    """Return which faults an evaluator counts; None if it counts none."""
     rule: FaultRule | None = getattr(evaluator, "counts_faults", None)
     return rule

@@ -1,4 +1,4 @@
-"""Several evaluators that are run together, with results that are reused where they must be the same."""
+"""Run several evaluators together, and reuse results that must be the same."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _MAX_RESULTS = 10_000  # models hallucinate any number of names
 
 
 class EvaluatorSet:
-    """Evaluators in order. Where all of them declare what their results depend on, a result is computed once and reused."""
+    """Evaluators in order. If all of them declare their dependencies, results are computed once and reused."""
 
     def __init__(self, evaluators: Sequence[Evaluator]) -> None:
         self.evaluators = evaluators
@@ -26,7 +26,7 @@ class EvaluatorSet:
 
     @property
     def correct_result(self) -> CombinedResult | None:
-        """The result of a correct attempt that could run; None where it is not the same for all of them, or not known yet."""
+        """The result of a correct attempt that could run; None if it is not the same for all of them, or not known yet."""
         return self._results.get(CORRECT)
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ class EvaluatorSet:
         return fault_evaluators(self.evaluators, scenarios=scenarios)
 
     def evaluate(self, attempt: Attempt) -> CombinedResult:
-        """Return what the evaluators return for an attempt; the result may be shared with other attempts."""
+        """Run the evaluators on an attempt. The result may be shared with other attempts."""
         if self._dependencies is None:
             return evaluate_all(attempt, self._checked)
         execution = attempt.execution if "execution" in self._dependencies else CORRECT
@@ -52,7 +52,7 @@ class EvaluatorSet:
 
 
 def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependency] | None:
-    """Return what the results of all evaluators depend on; None where one does not declare it."""
+    """Return the dependencies of all evaluators; None if one of them does not declare any."""
     found: set[Dependency] = set()
     for evaluator in evaluators:
         depends_on = dependencies(evaluator)
@@ -63,7 +63,7 @@ def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependenc
 
 
 def _single_call_key(attempt: Attempt, execution: Execution) -> object:
-    """Return what the results for one expected call and at most one actual call depend on; None for more calls."""
+    """Return a key of everything that the results for one expected call and at most one actual call depend on; None for more calls."""
     if len(attempt.expected) != 1 or len(attempt.actual) > 1:
         return None
     expected_name, actual_name = attempt.expected[0].name, attempt.actual[0].name if attempt.actual else None
@@ -72,5 +72,5 @@ def _single_call_key(attempt: Attempt, execution: Execution) -> object:
         exact, similar = pairs[0].arguments, attempt.pair("similar").pairs[0].arguments
         return execution, expected_name, exact.agree, similar.agree, exact.expected, exact.actual, exact.named
     if actual_name is not None and expected_name != actual_name and expected_name.casefold() == actual_name.casefold():
-        return None  # by `similar` they are a pair
+        return None  # `similar` pairs them
     return execution, expected_name, actual_name

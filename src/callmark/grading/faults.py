@@ -1,14 +1,16 @@
-"""Faults: why an attempt is wrong (docs/metrics.md, section 9).
+"""Faults: why an attempt is wrong (docs/reference/metrics.md, section 9).
 
-They go by `exact` and the matchers: there is one exactly when `call.score` is below 1. One for a call that is wrong as a whole, else one
-for each argument. A malformed call uses up one unpaired expected call, of the same name if there is one, else the first. What is then
-unpaired on both sides is an unknown or a wrong tool, one against one in order; the rest is missing or extra. Notes change no score.
+Faults are found by `exact` and the matchers: there is one exactly when `call.score` is below 1. A call that is wrong as a whole has one
+fault; otherwise each wrong argument has one. A malformed call uses up one unpaired expected call: one of the same name if there is one,
+else the first. The remaining unpaired calls are matched in order as an unknown or a wrong tool; the rest is missing or extra. Notes do not
+affect scores.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
+from callmark.calls.display import show_expected_call
 from callmark.calls.matchers import is_matcher, recorded_value
 from callmark.calls.pairing import MAX_COMPARED_PAIRS, Pair, compare_similar
 from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded, values_needing_source
@@ -20,12 +22,12 @@ from callmark.grading.evaluator import Evaluator, fault_rule
 from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Fault, FaultKind, Note
 
-Origin = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message that the value was taken from
+Origin = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message that the value comes from
 _NO_ORIGIN: Origin = (None, None)
 
 
 def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[Fault]:
-    """Return every fault, those of calls first, then those of arguments; each names those of the evaluators that count it."""
+    """Return every fault, faults of calls before faults of arguments, each with the names of the evaluators that count it."""
     pairing = attempt.pair()
     if pairing.perfect:
         return []
@@ -33,11 +35,11 @@ def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[
 
 
 def find_notes(attempt: Attempt) -> list[Note]:
-    """Return notes on calls that may well be right: their order, hallucinated values, values that the schema does not allow."""
+    """Return notes on calls that may be correct: their order, hallucinated values, schema violations."""
     found: list[Note] = []
     pairs = attempt.pair().pairs
     if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
-        found.append(Note("wrong_order", "the calls were made in another order than expected"))
+        found.append(Note("wrong_order", "the calls were made in a different order than expected"))
     for pair in pairs:
         call = attempt.actual[pair.actual]
         before = attempt.messages[: attempt.message_of(pair.actual)] if pair.agrees else ()
@@ -47,25 +49,25 @@ def find_notes(attempt: Attempt) -> list[Note]:
         for path, problem in attempt.schemas.violations(call):
             found.append(Note("schema_violation", problem, index, path or None))
     if not attempt.tools and attempt.expected and attempt.actual:
-        found.append(Note("no_schema", "no tool is known: parameters were compared with the expected ones instead of with a schema"))
+        found.append(Note("no_schema", "no tools are known: arguments were compared with the expected ones instead of with a schema"))
     return found
 
 
 def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
-    """Yield a note for each value of a correct call that does not appear in the conversation."""
+    """Yield a note for each value of a correct call that does not appear earlier in the conversation."""
     call = attempt.actual[actual_index]
     for path, value in values_needing_source(call, attempt.parameters(call.name)):
         if attempt.find_source(value, actual_index) is None:
-            sentence = f"{path} = {dump(value)} is right, but stands nowhere in the conversation"
+            sentence = f"{path}={dump(value)} does not appear earlier in the conversation (hallucinated)"
             yield Note("hallucinated_value", sentence, actual_index, path)
 
 
 class _FaultFinder:
-    """The faults of one attempt, and which evaluators count each."""
+    """Finds the faults of one attempt, and which evaluators count each of them."""
 
     def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator]) -> None:
         self._attempt = attempt
-        self._executes = all(attempt.execution)  # then evaluators that count by execution count nothing
+        self._executes = all(attempt.execution)  # then evaluators that count by execution count no fault
         self._counting = [
             (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
         ]
@@ -81,7 +83,7 @@ class _FaultFinder:
     def _counted(self, names: Sequence[str], *, execution: bool, similar: bool) -> tuple[str, ...]:
         """Return the evaluators that count a fault of calls with these names.
 
-        `execution` and `similar` say whether it also is one by these rules.
+        `execution` and `similar` say whether it is also a fault by these rules.
         """
         return tuple(
             [
@@ -116,7 +118,7 @@ class _FaultFinder:
                 yield self._call_fault("unexpected_call", None, actual_index)
             else:
                 kind: FaultKind = "repeated_call" if paired.contain(attempt.actual[actual_index]) else "extra_call"
-                first = actual_index == 0 and len(attempt.expected) == 1  # the call that is looked at for execution
+                first = actual_index == 0 and len(attempt.expected) == 1  # the call that execution is checked on
                 yield self._call_fault(kind, None, actual_index, execution=first)
 
     def _call_fault(self, kind: FaultKind, expected_index: int | None, actual_index: int | None, *, execution: bool = True) -> Fault:
@@ -125,14 +127,14 @@ class _FaultFinder:
         names = [call.name for call in (expected, actual) if call is not None]
         same_but_case = len(names) == 2 and names[0].casefold() == names[1].casefold() and kind != "malformed_call"
         counted = self._counted(names, execution=execution, similar=not same_but_case)
-        return Fault(kind, expected_index, actual_index, None, _shown(expected), _shown(actual), counted)
+        return Fault(kind, expected_index, actual_index, None, _show_expected(expected), _show_actual(actual), counted)
 
     def _argument_faults(self, pair: Pair) -> Iterator[Fault]:
         attempt = self._attempt
         expected, actual = attempt.expected[pair.expected], attempt.actual[pair.actual]
         schema = attempt.parameters(actual.name)
         known = properties(schema)
-        if len(attempt.expected) == 1 and len(attempt.actual) == 1:  # then the evaluators have compared them already
+        if len(attempt.expected) == 1 and len(attempt.actual) == 1:  # the evaluators have already compared them
             similar = attempt.pair("similar").pairs[0].arguments
         else:
             similar = compare_similar(pair.arguments, expected.arguments, actual.arguments)
@@ -160,7 +162,7 @@ class _FaultFinder:
 
 
 def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
-    """Return where the values of a call came from, if any needs a source and there is a conversation to look in."""
+    """Return where the values of a call come from, if one of them needs a source and there is a conversation."""
     if not attempt.messages or call.name in DERIVED_TOOLS:
         return _NO_ORIGIN
     sources = [attempt.find_source(value, actual_index) for _, value in values_needing_source(call, attempt.parameters(call.name))]
@@ -170,7 +172,7 @@ def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
 
 
 class _PairedCalls:
-    """The paired actual calls, to recognize repeated ones; literally, where the lists are too long to compare all with all."""
+    """The paired actual calls, to recognize repeated calls. Lists too long to compare every pair are compared literally."""
 
     def __init__(self, calls: Sequence[Call], extra: int) -> None:
         self._by_name: dict[str, list[Call]] = {}
@@ -188,8 +190,15 @@ def _literal_text(call: Call) -> str:
     return f"{call.name}{dump(dict(sorted(call.arguments.items())))}"
 
 
-def _shown(call: Call | None) -> str | None:
-    return None if call is None else str(call if call.malformed else Call(call.name, recorded_value(call.arguments)))
+def _show_expected(call: Call | None) -> str | None:
+    return None if call is None else show_expected_call(call)
+
+
+def _show_actual(call: Call | None) -> str | None:
+    """Return a call as code; a malformed one as its text, with its name if the text does not contain it."""
+    if call is None or not call.malformed:
+        return None if call is None else str(call)
+    return call.text if call.text and call.name in call.text else f"{call.name}({call.text})"
 
 
 def _json_type(value: Any) -> str:

@@ -1,11 +1,12 @@
 """The grade of one attempt: metrics by evaluator, the pairing, faults and notes.
 
-Where a case has alternatives, further lists of correct calls, the one with the best `call.score` counts, ties to the first.
+If a case has alternatives (further lists of correct calls), the one with the best `call.score` counts, ties to the first.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from callmark.calls.display import show_expected
 from callmark.calls.expected import read_expected_calls
 from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
@@ -21,13 +22,17 @@ from callmark.grading.evaluator import Evaluator
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.faults import find_faults, find_notes
 from callmark.grading.settings import DEFAULT_EVALUATORS, resolve_evaluators
-from callmark.types import Call, Case, Fault, Message, Metrics, Note, Prediction, Tool
+from callmark.types import Call, Case, Fault, FaultKind, Message, Metrics, Note, Prediction, Tool
+
+_KIND_WIDTH = max(map(len, get_args(FaultKind)))
 
 
 class Grade:
-    """`metrics` and `reasons` are by full name: `"call.score"`, `"process.recall"`, … Faults and notes are computed when they are read.
+    """The grade of one attempt. Faults and notes are computed when they are read.
 
-    `alternative` says which list of expected calls counted: 0 for the expected one, 1 for the first alternative.
+    Attributes:
+        result: The results of all evaluators.
+        alternative: Which expected calls counted: 0 for the expected calls, 1 for the first alternative.
     """
 
     __slots__ = ("_attempt", "_evaluators", "alternative", "result")
@@ -40,12 +45,12 @@ class Grade:
 
     @property
     def metrics(self) -> Metrics:
-        """The value of each metric that is applicable, by full name."""
+        """The value of each applicable metric, by full name: `"call.score"`, `"process.recall"`, …"""
         return dict(self.result.metrics)  # the result may be shared
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why a metric has its value, by full name, where its evaluator says so."""
+        """The explanations of metrics, by full name, if their evaluators return any."""
         return self.result.reasons
 
     @property
@@ -65,18 +70,18 @@ class Grade:
 
     @property
     def faults(self) -> list[Fault]:
-        """Why the attempt is wrong; empty for one that is correct."""
+        """Why the attempt is wrong; empty for a correct attempt."""
         return find_faults(self._attempt, self._evaluators)
 
     @property
     def notes(self) -> list[Note]:
-        """What is worth knowing and changes no score: notes on the calls, then those of the evaluators."""
+        """Notes that do not affect scores: those on the calls, then those of the evaluators."""
         return [*find_notes(self._attempt), *self.result.notes]
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
         other = f"  by alternative {self.alternative}" if self.alternative else ""
-        return "\n".join([f"Grade({numbers}){other}", *(f"  {fault_sentence(fault)}" for fault in self.faults)])
+        return "\n".join([f"Grade({numbers}){other}", *(f"  {_repr_fault(fault, self._attempt)}" for fault in self.faults)])
 
 
 def grade(
@@ -88,13 +93,13 @@ def grade(
     evaluators: Iterable[Any] = DEFAULT_EVALUATORS,
     alternatives: Sequence[Any] = (),
 ) -> Grade:
-    """Grade the actual calls against those expected, one item at a time.
+    """Grade actual calls against expected calls.
 
-    `expected` and `tools` are lists in any shape; `actual` is a list of calls, an assistant's message, a response body or a text with
-    calls in it. `alternatives` are further lists of correct calls. No expected and no actual calls are correct. An evaluator is a name
+    `expected` and `tools` are lists in any shape; `actual` is a list of calls, an assistant message, a response body or a text that
+    contains calls. `alternatives` are further lists of correct calls. No expected and no actual calls is correct. An evaluator is a name
     or anything that can be one.
 
-    `BadInput` is raised for what cannot be understood, `EvaluatorError` for an evaluator that fails. A malformed call of the model never
+    Input that is not recognized raises `BadInput`, and an evaluator that fails raises `EvaluatorError`. A malformed call of the model never
     raises.
     """
     known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
@@ -107,7 +112,7 @@ def grade(
     resolved = resolve_evaluators(evaluators)
     result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
-        raise EvaluatorError(f"the evaluator {evaluator!r} failed: {error}")
+        raise EvaluatorError(f"evaluator {evaluator!r} failed: {error}")
     return Grade(attempt, resolved.evaluators, result, alternative)
 
 
@@ -122,7 +127,7 @@ def best_attempt(
     case: Case | None = None,
     prediction: Prediction | None = None,
 ) -> tuple[Attempt, int]:
-    """Return the attempt against the list of expected calls with the best `call.score`, ties to the first; and its index."""
+    """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list."""
     attempts = [
         Attempt(
             calls,
@@ -151,29 +156,49 @@ def _read_messages(messages: Sequence[Message] | Sequence[dict[str, Any]] | None
     return read_messages(dump(list(messages)).encode())
 
 
-def fault_sentence(fault: Fault) -> str:
-    """Return a fault as a sentence."""
-    whole_call = fault.argument is None
-    expected, actual = (str(value) if whole_call else dump(value) for value in (fault.expected, fault.actual))
-    where = f"{fault.argument}: " if fault.argument else ""
-    problem = {
-        "malformed_call": f"{actual} cannot be read" + (f", {expected} was expected" if fault.expected else ""),
-        "unknown_tool": f"{actual} is no tool, {expected} was expected",
-        "wrong_tool": f"{actual} was called, {expected} was expected",
-        "missing_call": f"{expected} was not called",
-        "no_call": f"nothing was called, {expected} was expected",
-        "extra_call": f"{actual} was not expected",
-        "repeated_call": f"{actual} was called again",
-        "unexpected_call": f"{actual} was called, no call was expected",
-        "missing_argument": f"{expected} was expected, it was not given",
-        "extra_argument": f"{actual} was given, it was not expected",
-        "unknown_argument": f"{actual} was given, there is no such parameter",
-        "wrong_type": f"{actual} is of another type, {expected} was expected",
-        "wrong_value": f"{actual}, {expected} was expected",
-    }[fault.kind]
-    origin = {
-        None: "",
-        "hallucinated": "; it stands nowhere in the conversation",
-        "elsewhere": f"; it was taken from message {fault.origin_message}",
-    }[fault.origin]
-    return f"{fault.kind.replace('_', ' ')}: {where}{problem}{origin}"
+def fault_sentence(fault: Fault, tool: str = "") -> str:
+    """Return what is wrong, as `priority: expected "High", got "Medium"`. The kind of the fault is not part of it.
+
+    `tool` is the name of the called tool, if it is known; unknown arguments name it.
+    """
+    if fault.argument is None:
+        return _call_fault_sentence(fault)
+    expected, actual = show_expected(fault.expected), dump(fault.actual)
+    match fault.kind:
+        case "missing_argument":
+            problem = f"expected {expected}, but it is missing"
+        case "extra_argument":
+            problem = f"not expected, got {actual}"
+        case "unknown_argument":
+            problem = f"not a parameter{f' of {tool}' if tool else ''}, got {actual}"
+        case "wrong_type":
+            problem = f"expected {expected}, got {actual} (wrong type)"
+        case _:
+            origin = {None: "", "hallucinated": " (hallucinated)", "elsewhere": f" (from message {fault.origin_message})"}[fault.origin]
+            problem = f"expected {expected}, got {actual}{origin}"
+    return f"{fault.argument}: {problem}"
+
+
+def _call_fault_sentence(fault: Fault) -> str:
+    match fault.kind:
+        case "malformed_call":
+            return f"malformed call {fault.actual}" + (f"; expected {fault.expected}" if fault.expected else "")
+        case "unknown_tool":
+            return f"expected {fault.expected}, got {fault.actual}, which is not a listed tool"
+        case "missing_call":
+            return f"expected {fault.expected}, which was not called"
+        case "no_call":
+            return f"expected {fault.expected}, got no call"
+        case "extra_call":
+            return f"got {fault.actual}, which was not expected"
+        case "repeated_call":
+            return f"got {fault.actual} again"
+        case "unexpected_call":
+            return f"expected no call, got {fault.actual}"
+        case _:
+            return f"expected {fault.expected}, got {fault.actual}"
+
+
+def _repr_fault(fault: Fault, attempt: Attempt) -> str:
+    tool = attempt.actual[fault.actual_index].name if fault.actual_index is not None else ""
+    return f"{fault.kind.replace('_', ' '):<{_KIND_WIDTH}}  {fault_sentence(fault, tool)}"

@@ -1,4 +1,4 @@
-"""Grade cases one after the other, by the same evaluators and match rules."""
+"""Grade cases one by one with the same evaluators and match rules."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ _ONE_AGREEING_PAIR = ((0, 0, True),)
 
 
 class Grader:
-    """Grades predictions by the evaluators and match rules of the settings.
+    """Grades predictions with the evaluators and match rules of the settings.
 
     `matched` counts the arguments that each match rule has applied to so far.
     """
@@ -36,7 +36,7 @@ class Grader:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The declared metrics by full name, in order; a grade lacks those that are not applicable."""
+        """The declared metrics by full name, in order. A grade has only the applicable ones."""
         return self.evaluators.metrics
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
@@ -44,11 +44,11 @@ class Grader:
         return self.evaluators.fault_evaluators(scenarios=scenarios)
 
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
-        """Return the grade of these calls at that case."""
+        """Grade these calls for that case."""
         return self._grade(self._expected(case), case, Prediction(case.id, calls=calls))
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
-        """Return a record for each prediction; where there is none, one with the error `no prediction`."""
+        """Return a record for each prediction; without predictions, one record with the error `no prediction`."""
         if not predictions:
             return [_record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
         expected = self._expected(case)
@@ -102,9 +102,9 @@ class Grader:
         return Grade(attempt, self.evaluators.evaluators, self.evaluators.evaluate(attempt), alternative)
 
     def _is_plainly_correct(self, expected: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
-        """Return whether a glance shows that one call was expected and made and could run: most of what a good model does.
+        """Return True if a quick check shows that the only expected call was made and could run, which is most of what a good model does.
 
-        False says nothing.
+        False requires a full comparison.
         """
         if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1 or self.evaluators.correct_result is None:
             return False
@@ -120,7 +120,7 @@ class Grader:
         )
 
     def _record_correct(self, case: Case, prediction: Prediction) -> GradeRecord:
-        """Return the record of a call that is plainly correct; there may still be something to note."""
+        """Return the record of a plainly correct call, which may still have notes."""
         call = prediction.calls[0]
         notes: tuple[Note, ...] = ()
         violates = bool(self._schemas.violations(call))
@@ -152,7 +152,7 @@ def _record(
     notes: tuple[Note, ...] = (),
     alternative: int = 0,
 ) -> GradeRecord:
-    """Return the record of a prediction: its grade, or, without a result, its error."""
+    """Return the record of a prediction: its grade or, without a result, its error."""
     source = case.source
     conversation, message = (source.conversation, source.message) if source else (None, None)
     record = GradeRecord(

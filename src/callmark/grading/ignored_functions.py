@@ -1,4 +1,4 @@
-"""Functions that do not count: globs of names, such as questions back to the user, that evaluators of whole processes leave out."""
+"""Functions that evaluators of whole processes ignore, such as clarification questions, as globs of names."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,17 +13,17 @@ IGNORED_FUNCTIONS = ("CommonPlugin-*", "*ask_clarification")
 
 @lru_cache(maxsize=4096)
 def is_ignored(name: str, ignore: tuple[str, ...]) -> bool:
-    """Return whether one of the globs matches the name, in any case of its letters."""
+    """Return whether one of the globs matches the name, ignoring case."""
     return any(matches_glob(glob.casefold(), name.casefold()) for glob in ignore)
 
 
 def read_ignore(globs: Any) -> tuple[str, ...]:
-    """Return the option `ignore` of an evaluator as a tuple; anything but a list of texts raises `BadInput`."""
+    """Return the option `ignore` of an evaluator as a tuple. Anything but a list of strings raises `BadInput`."""
     if not isinstance(globs, list | tuple):
-        raise BadInput(f"ignore is {'text' if isinstance(globs, str) else repr(globs)}, a list was expected")
+        raise BadInput(f"ignore: expected a list of strings, got {globs!r:.40}")
     for glob in globs:
         if not isinstance(glob, str):
-            raise BadInput(f"ignore has {glob!r}, text was expected")
+            raise BadInput(f"ignore: expected a list of strings, got a list with {glob!r:.40}")
     return tuple(globs)
 
 

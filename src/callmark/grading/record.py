@@ -1,4 +1,4 @@
-"""The record of a grade: a line of `grades.jsonl`, which summaries, comparisons and tables are made from."""
+"""The record of a grade: a line of `grades.jsonl`, the basis of summaries, comparisons and tables."""
 
 import msgspec
 from msgspec import Struct, to_builtins
@@ -8,12 +8,32 @@ from callmark.types import Fault, Metrics, Note, Usage
 
 
 class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A prediction's grade, or, with an `error`, why it has none.
+    """The grade of a prediction, or the error that excludes it from scores.
 
-    `expected` and `actual` are the names of the calls; `pairs` are indexes into both and whether all arguments agree. `conversation` and
-    `message` are what the case was cut from, `prompt_characters` the length of its prompt. `reasons` are by full metric name, as are the
-    numerators and denominators in `pooled`; `categories` and `evaluator_errors` are by evaluator. Of a whole conversation: why it ended,
-    how many turns the user had, and how many calls have no recorded result (`misses`).
+    Attributes:
+        case: Id of the case.
+        trial: Number of the trial, starting at 0.
+        error: Why there is no grade; empty for a graded prediction.
+        metrics: Values of the applicable metrics, by full name.
+        expected: Names of the expected calls.
+        actual: Names of the actual calls.
+        pairs: Indexes of the paired calls in `expected` and `actual`, and whether all arguments agree.
+        faults: Why the prediction is wrong.
+        notes: Notes on the prediction; they do not affect scores.
+        alternative: Which expected calls counted: 0 for the expected calls, 1 for the first alternative.
+        conversation: Id of the conversation that the case was cut from.
+        message: Index of the message that the case was cut at.
+        scenario_type: Type of the scenario.
+        group: Group of the case.
+        usage: Tokens, cost and latency.
+        prompt_characters: Length of the prompt.
+        ending: Why a simulated conversation ended.
+        turns: Number of user turns in a simulated conversation.
+        misses: Number of calls without a recorded result.
+        reasons: Explanations of metrics, by full name.
+        pooled: Numerator and denominator of pooled metrics, by full name.
+        categories: Expected and actual category, by evaluator.
+        evaluator_errors: Error messages, by evaluator.
     """
 
     case: str
@@ -46,13 +66,13 @@ _decode = msgspec.json.Decoder(GradeRecord).decode
 
 
 def write_grade(grade: GradeRecord) -> bytes:
-    """Return the grade as a line of JSON, without its end."""
+    """Return the grade as a line of JSON, without the line break."""
     try:
         return _encode(grade)
-    except (OverflowError, ValueError, RecursionError):  # a value in a fault that only Python's own JSON writes
+    except (OverflowError, ValueError, RecursionError):  # a value in a fault that only Python's JSON encoder writes
         return dump(to_builtins(grade)).encode()
 
 
 def read_grade(line: bytes) -> GradeRecord:
-    """Return the grade of such a line; anything else raises msgspec's errors."""
+    """Parse a line of `grades.jsonl`. Invalid lines raise msgspec's errors."""
     return _decode(line)

@@ -1,4 +1,4 @@
-"""Which evaluators grade, with which options, and by which match rules; and the evaluators that such settings stand for."""
+"""The grading settings (evaluators, their options and match rules), and the construction of the evaluators."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,11 +21,11 @@ from callmark.wording import did_you_mean
 
 DEFAULT_EVALUATORS = ("call", "schema", "process")
 SIMULATION_EVALUATORS = ("process", "state", "effort")
-RECORDING_EVALUATORS = (*DEFAULT_EVALUATORS, "state", "effort", "recorded")  # for conversations that were recorded with a reward
+RECORDING_EVALUATORS = (*DEFAULT_EVALUATORS, "state", "effort", "recorded")  # for conversations recorded with a reward
 
 
 class GradingSettings(Struct, frozen=True, omit_defaults=True):
-    """The evaluators by name, their options by evaluator, and the match rules, as `callmark.toml` gives them."""
+    """The names of the evaluators, their options by evaluator, and the match rules, as in `callmark.toml`."""
 
     evaluators: tuple[str, ...] = DEFAULT_EVALUATORS
     options: dict[str, dict[str, Any]] = {}
@@ -37,11 +37,11 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
         return tuple(self.options.get("process", {}).get("ignore", IGNORED_FUNCTIONS))
 
     def with_options(self, evaluator: str, **options: Any) -> "GradingSettings":
-        """Return the settings with further options of one evaluator."""
+        """Return the settings with additional options for one evaluator."""
         return replace(self, options={**self.options, evaluator: {**self.options.get(evaluator, {}), **options}})
 
     def differences(self, other: "GradingSettings") -> list[str]:
-        """Return what differs between two settings: `evaluators`, `call.threshold`, `match`."""
+        """Return the names of the settings that differ: `evaluators`, `call.threshold`, `match`."""
         found = ["evaluators"] if self.evaluators != other.evaluators else []
         for evaluator in dict.fromkeys((*self.options, *other.options)):
             options, others = self.options.get(evaluator, {}), other.options.get(evaluator, {})
@@ -50,23 +50,23 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
 
 
 def build_evaluators(settings: GradingSettings) -> EvaluatorSet:
-    """Return the evaluators that settings select, with their options, and those that join because their required options are given.
+    """Return the selected evaluators with their options, and those that are added because their required options are set.
 
-    No evaluator at all, two of one name and anything that `find_evaluator` refuses raise `BadInput`.
+    An empty selection, duplicate names and anything that `find_evaluator` rejects raise `BadInput`.
     """
     found: list[Evaluator] = []
     for name in (*settings.evaluators, *_joining(settings)):
         evaluator = find_evaluator(name, settings.options.get(name))
         if any(evaluator.name == other.name for other in found):
-            raise BadInput(f"two evaluators are called {evaluator.name!r}, each needs a name of its own")
+            raise BadInput(f"two evaluators are named {evaluator.name!r}: names must be unique")
         found.append(evaluator)
     if not found:
-        raise BadInput("there is no evaluator to grade by", f"Ours are {', '.join(registry.BUILT_IN['evaluators'])}.")
+        raise BadInput("no evaluators are selected", f"Available: {', '.join(registry.BUILT_IN['evaluators'])}.")
     return EvaluatorSet(found)
 
 
 def resolve_evaluators(evaluators: Iterable[Any]) -> EvaluatorSet:
-    """Return evaluators that are given by name, or as anything that can be one, without options."""
+    """Return evaluators given by name, or as anything that can be one, without options."""
     if evaluators is DEFAULT_EVALUATORS:
         return _default_evaluators()
     return EvaluatorSet([_resolve(evaluator) for evaluator in evaluators])
@@ -75,13 +75,13 @@ def resolve_evaluators(evaluators: Iterable[Any]) -> EvaluatorSet:
 def find_evaluator(name: str, options: Mapping[str, Any] | None = None) -> Evaluator:
     """Return the evaluator of that name (built in, installed, or `module:name`), constructed with the options.
 
-    An unknown name raises `BadInput` with the nearest, as do a module that does not import and what `as_evaluator` refuses.
+    An unknown name, a module that cannot be imported and anything that `as_evaluator` rejects raise `BadInput`.
     """
     return as_evaluator(find_source(name), name, options)
 
 
 def find_source(name: str) -> Any:
-    """Return the class, object or function that an evaluator's name stands for."""
+    """Return the class, object or function with the name of an evaluator."""
     return _import(name) if ":" in name else registry.find("evaluators", name)
 
 
@@ -112,16 +112,16 @@ def _joining(settings: GradingSettings) -> Iterator[str]:
 
 def _import(name: str) -> Any:
     module, _, attribute = name.partition(":")
-    sys.path.insert(0, "")  # the current folder, only while the evaluator is imported
+    sys.path.insert(0, "")  # the current folder, only during the import
     try:
         with redirect_stdout(sys.stderr):
             found: Any = import_module(module)
     except (Exception, SystemExit) as error:
-        raise BadInput(f"the module of the evaluator {name!r} cannot be imported: {error_text(error)}") from None
+        raise BadInput(f"evaluator {name!r}: cannot import {module}: {error_text(error)}") from None
     finally:
         sys.path.remove("")
     for step in attribute.split("."):
         if not hasattr(found, step):
-            raise BadInput(f"the module {module} has no {attribute!r}{did_you_mean(step, dir(found))}")
+            raise BadInput(f"evaluator {name!r}: module {module} has no {attribute!r}{did_you_mean(step, dir(found))}")
         found = getattr(found, step)
     return found

@@ -1,4 +1,4 @@
-"""Models behind any address that speaks OpenAI's chat protocol: `http://host:port/v1#NAME`."""
+"""Models at any OpenAI-compatible address: `http://host:port/v1#NAME`."""
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
@@ -8,7 +8,7 @@ from callmark.models.provider import Spec
 
 
 class AddressProvider(ChatProvider, frozen=True, kw_only=True):
-    """A server by its address; the model's name follows a #."""
+    """A server, given by its address; the model name follows a #."""
 
     def read(self, text: str, keys: Keys) -> Spec:
         self.name_in(text)
@@ -16,7 +16,7 @@ class AddressProvider(ChatProvider, frozen=True, kw_only=True):
         url = read_url(address, keys, where="the address", example=self.example)
         name = scrub(name.strip())
         if not name:
-            raise BadInput(f"{keys.hide(url.shown)} names no model, its name was expected after a #: {self.example}")
+            raise BadInput(f"{keys.hide(url.shown)}: expected a model name after #, as in {self.example}")
         return Spec(self, name, address, keys.hide(f"{url.shown}#{name}"), url.secret)
 
     def spec_url_example(self) -> str:

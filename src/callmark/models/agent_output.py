@@ -1,7 +1,7 @@
-"""Predictions out of whatever an agent returns (a Python value) or writes (a line of JSON), recognized by its shape.
+"""Convert what an agent returns (a Python value) or writes (a line of JSON) to a prediction.
 
-A message, a chat completion or another SDK's object for one, calls in any shape, a text that may contain calls; of a value also None: no
-text and no call. A call that cannot be read becomes a malformed one. Anything else raises `BadInput` that says what it is.
+Supported are a message, a chat completion, an SDK object for either, calls in any shape, and text that may contain calls. A Python value
+may also be None: no text and no call. A call that cannot be read becomes a malformed call. Anything else raises `BadInput`.
 """
 
 from contextlib import suppress
@@ -20,14 +20,14 @@ from callmark.types import Call, Prediction, Usage
 
 _DUMP_METHODS = ("model_dump", "to_dict")
 _ARGUMENT_KEYS = ("arguments", "input", "kwargs")
-_MAX_TOKENS = 10**11  # a larger number is no count
-_MAX_DEPTH = 20  # of objects in what an agent returns
+_MAX_TOKENS = 10**11  # a larger number is not a token count
+_MAX_DEPTH = 20  # levels of nested objects
 
 
 def convert_output(value: Any, *, tool_names: list[str]) -> Prediction:
-    """Return the prediction that a value stands for, without its case; raise `ModelError` for an error, `BadInput` for anything else.
+    """Convert a value to a prediction without a case id. Raise `ModelError` for an error, `BadInput` for anything else.
 
-    What an object of another SDK raises while it is converted is raised as it is.
+    Exceptions that an SDK object raises during conversion are passed on.
     """
     plain = _to_plain(value)
     match plain:
@@ -48,7 +48,7 @@ def convert_output(value: Any, *, tool_names: list[str]) -> Prediction:
             return read_output(dump({"output": [plain]}).encode())
         case dict():
             return read_output(dump(plain).encode())
-    raise BadInput(f"it is {type_name(value)}; a message, calls, a text or None was expected")
+    raise BadInput(f"expected a message, calls, text or None, got {type_name(value)}")
 
 
 class _Choice(Struct, gc=False):
@@ -72,10 +72,9 @@ _decode_completion = msgspec.json.Decoder(_Completion).decode
 
 
 def read_output(row: bytes) -> Prediction:
-    """Return the prediction in a JSON text of any shape that predictions have, without its case; a completion also gives tokens and why it
-    stopped.
+    """Read a prediction from JSON in any supported shape, without a case id. A completion also has token counts and a finish reason.
 
-    Raise `ModelError` where it is an error, `BadInput` where it is no prediction.
+    Raise `ModelError` if it is an error, `BadInput` if it is not a prediction.
     """
     found = read_prediction(row).prediction
     if found.error:
@@ -96,17 +95,17 @@ def read_output(row: bytes) -> Prediction:
 
 
 def type_name(value: Any) -> str:
-    """Return the type of a value with its article: `an int`."""
+    """Return the type of a value with an article: `an int`."""
     name = type(value).__name__
     return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
 def _to_plain(value: Any, depth: int = _MAX_DEPTH) -> Any:
-    """Return the value with objects of SDKs converted. Arguments that are not strict JSON become text, so that they are found malformed."""
+    """Convert SDK objects within a value. Arguments that are not strict JSON become text, so that the call is read as malformed."""
     if value is None or isinstance(value, str | int | float | Call):
         return value
     if not depth:
-        raise BadInput(f"it is nested deeper than {_MAX_DEPTH}")
+        raise BadInput(f"nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, list | tuple):
         return [_to_plain(item, depth - 1) for item in value]
     if isinstance(value, dict):
@@ -131,5 +130,5 @@ def _convert_arguments(arguments: dict[str, Any]) -> dict[str, Any] | str:
 
 
 def _check_call(call: Call) -> Call:
-    """Return a call made in Python as it would have been read: malformed where it contains a NaN."""
+    """Return a call made in Python as if it had been read from a file: malformed if it contains NaN."""
     return call if call.malformed else named_call(call.name, call.arguments, call.id)

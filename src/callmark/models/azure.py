@@ -1,4 +1,7 @@
-"""Azure OpenAI: `azure:DEPLOYMENT`. The address is the user's own, by deployment and API version; Entra signs in where there is no key."""
+"""Azure OpenAI: `azure:DEPLOYMENT`. Each resource has its own endpoint; the URL contains deployment and API version.
+
+Without a key, a Microsoft Entra token is used.
+"""
 
 import asyncio
 from importlib import import_module
@@ -12,18 +15,18 @@ from callmark.models.keys import Keys, Url
 from callmark.models.model import Capabilities, ModelError, ModelSettings
 from callmark.models.provider import Spec, is_installed
 
-API_VERSION = "2024-10-21"  # where OPENAI_API_VERSION sets no other
+API_VERSION = "2024-10-21"  # unless OPENAI_API_VERSION is set
 _TOKEN_VARIABLE = "AZURE_OPENAI_AD_TOKEN"
 _SCOPE = "https://cognitiveservices.azure.com/.default"
-_RENEW_BEFORE = 300  # seconds of validity left when the next token is requested
+_RENEW_BEFORE = 300  # seconds before a token expires
 _LONGEST_MESSAGE = 200
 
 
 class AzureProvider(ChatProvider, frozen=True, kw_only=True):
-    """Azure OpenAI: a deployment is part of the address, and a key goes into a header of its own."""
+    """Azure OpenAI: the deployment is part of the URL, and the key is sent in the `api-key` header."""
 
     def model_url(self, url: Url, name: str, keys: Keys) -> Url:
-        """Return the address of a deployment. An endpoint that ends in /openai/v1 is of the newer kind, which has no versions."""
+        """Return the URL of a deployment. An endpoint that ends in /openai/v1 is Azure's newer API, which has no versions."""
         if url.path.endswith("/openai/v1"):
             return url
         url = replace(url, path=f"{url.path.removesuffix('/openai')}/openai/deployments/{quote(name, safe='')}")
@@ -34,7 +37,7 @@ class AzureProvider(ChatProvider, frozen=True, kw_only=True):
         return replace(url, query=query, shown_query=shown)
 
     def key_variable(self, spec: Spec, settings: ModelSettings, keys: Keys, *, required: bool) -> str | None:
-        """Return the variable of the key; None, for an Entra token, where none is set and azure-identity is installed."""
+        """Return the variable that holds the key, or None (use an Entra token) if none is set and azure-identity is installed."""
         by_entra = required and is_installed("azure.identity")
         return super().key_variable(spec, settings, keys, required=required and not by_entra) or (None if by_entra else "")
 
@@ -46,7 +49,7 @@ class AzureProvider(ChatProvider, frozen=True, kw_only=True):
 
 
 class EntraToken:
-    """An Entra token of whoever is signed in, as azure-identity finds out; requested when needed, and again before it expires."""
+    """Entra token of the signed-in identity, from azure-identity. Requested when needed and renewed before it expires."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -56,14 +59,14 @@ class EntraToken:
         self._lock = asyncio.Lock()
 
     async def current(self) -> str:
-        """Return the token. Raise `ModelError` where nobody is signed in."""
+        """Return the token. Raise `ModelError` if no identity is signed in."""
         async with self._lock:
             if time() > self._expires - _RENEW_BEFORE:
                 try:
                     found = await asyncio.to_thread(self._credential.get_token, _SCOPE)
-                except Exception as error:  # it tries many ways in, each with errors of its own
+                except Exception as error:  # each credential type raises its own exceptions
                     message = " ".join(str(error).split())[:_LONGEST_MESSAGE]
-                    raise ModelError(f"azure-identity gives no token for Azure: {self._keys.hide(message)}", fatal=True) from None
+                    raise ModelError(f"azure-identity returned no token for Azure: {self._keys.hide(message)}", fatal=True) from None
                 self._token, self._expires = found.token, found.expires_on
                 self._keys.add(self._token)
         return self._token

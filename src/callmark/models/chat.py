@@ -1,6 +1,6 @@
-"""Models behind an address that speak OpenAI's chat protocol: one POST to `/chat/completions`, one whole response.
+"""Models with an OpenAI-compatible chat API: one POST to `/chat/completions` per prediction, without streaming.
 
-A key is sent to the address and nowhere else; redirects are not followed, as they would take it along.
+A key is sent only to its own address. Redirects are not followed, because they would forward the key.
 """
 
 from types import TracebackType
@@ -24,7 +24,7 @@ _UNAUTHORIZED, _NOT_FOUND = (401, 403), 404
 
 
 class ChatModel:
-    """A model behind an address. Raises `BadInput` for a missing key and an invalid address."""
+    """A model at an address. Raises `BadInput` for a missing key or an invalid address."""
 
     def __init__(self, provider: ChatProvider, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self._provider = provider
@@ -37,7 +37,7 @@ class ChatModel:
 
     @property
     def label(self) -> str:
-        """The spec; for a server of the user's own only the model's name."""
+        """The spec, or only the model name for a self-hosted server."""
         return self._keys.hide(self._spec.name) if self._provider.labels_by_name else self._spec.shown
 
     @property
@@ -45,9 +45,9 @@ class ChatModel:
         return self._provider.capabilities
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return the address without its secrets, how the response is read, and the request body; None where there is no such body.
+        """Return the address without its secrets, the response settings, and the request body; None if there is no body.
 
-        A secret query is part of it as a digest, as it may shape the response.
+        A secret query is included as a digest, because it may affect the response.
         """
         try:
             body = request_body(case, self._spec.name, self._settings)
@@ -61,7 +61,7 @@ class ChatModel:
         return f"{address}\n{self._settings.parse} {self._settings.tools_in_prompt}\n".encode() + body
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Send one request and return the prediction in its response. Retrying is the caller's decision."""
+        """Send one request and return the prediction in its response. The caller handles retries."""
         assert self._client is not None, "enter the model before it predicts"
         tool_names = frozenset(tool.name for tool in case.tools) if parses_text(self._settings) else ()
         try:
@@ -77,7 +77,7 @@ class ChatModel:
         return structs.replace(prediction, case=case.id, trial=trial)
 
     async def __aenter__(self) -> Self:
-        from callmark.models.http_client import HttpClient  # aiohttp takes a while to import
+        from callmark.models.http_client import HttpClient  # aiohttp is slow to import
 
         self._client = HttpClient(self._endpoint.address, self._endpoint.shown, self._endpoint.headers, timeout=self._settings.timeout)
         return self
@@ -90,9 +90,10 @@ class ChatModel:
             await self._token.close()
 
     def _hint(self, status: int) -> str:
-        """Return what to look at first for a status."""
+        """Return advice for an HTTP status."""
         if status in _UNAUTHORIZED:
+            if self._endpoint.credential:
+                return f"the request was sent with {self._endpoint.credential}"
             variables = self._provider.key_variables
-            no_key = f"no key, as {variables[0]} is not set" if variables else "no key; api_key_env can name one"
-            return f"it was sent {self._endpoint.credential or no_key}"
-        return f"the model {self._spec.name} or the address is not known there" if status == _NOT_FOUND else ""
+            return f"the request was sent without a key: {f'{variables[0]} is not set' if variables else 'set api_key_env'}"
+        return f"check that the model {self._spec.name} exists at this address" if status == _NOT_FOUND else ""

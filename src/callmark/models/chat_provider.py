@@ -1,7 +1,7 @@
-"""Providers of models behind an address that speak OpenAI's chat protocol: which address, and which key.
+"""Providers with an OpenAI-compatible chat API: find the address and the key of a model.
 
-A key is only ever sent to its own provider: to an address that was typed in goes CALLMARK_API_KEY (or VLLM_API_KEY), or what `api_key_env`
-names.
+A key is only ever sent to its own provider. An address in a spec gets CALLMARK_API_KEY (or VLLM_API_KEY), or the variable that
+`api_key_env` names.
 """
 
 import re
@@ -23,20 +23,20 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 class TokenSource(Protocol):
-    """Source of an access token that has to be requested."""
+    """Source of access tokens."""
 
     async def current(self) -> str:
-        """Return a token that is still valid; raise `ModelError` where there is none."""
+        """Return a valid token; raise `ModelError` if there is none."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Endpoint(Struct, frozen=True):
-    """Address and headers of a chat API: `headers` carry the key, `shown` is the address without anything secret.
+    """Address and headers of a chat API: `headers` include the key, `shown` is the address without secrets.
 
-    `credential` names what is sent to be let in (`the key from OPENAI_API_KEY`), empty where nothing is; `needs_token` says that a token is
-    to be requested from the provider's token source. `query` is the part of the address that `shown` does not tell in full.
+    `credential` describes how requests are authenticated (`the key from OPENAI_API_KEY`) and is empty if they are not. With `needs_token`,
+    the token comes from the provider's token source. `query` is the part of the address that `shown` may mask.
     """
 
     address: str
@@ -53,10 +53,10 @@ class Endpoint(Struct, frozen=True):
 class ChatProvider(Provider, frozen=True, kw_only=True):
     """Provider of models that are sent chat completion requests.
 
-    `url` is the usual base URL, `url_variable` the environment variable that overrides it; an override without a path gets the path of
-    `url`. `url_example` stands in messages where there is no usual one. `key_variables` may hold the key, the first that is set counts.
-    `token_label` is what messages call a token that is requested instead of a key. `labels_by_name`: a model is labeled by its name alone,
-    as the address is the user's own.
+    `url` is the default base URL, `url_variable` the environment variable that overrides it; an override without a path gets the path of
+    `url`. `url_example` is shown in messages if there is no default. `key_variables` are the environment variables for the key; the first
+    that is set is used. `token_label` names the source of a token that is used instead of a key. `labels_by_name`: a model is labeled by
+    its name alone, because the server is self-hosted.
     """
 
     capabilities: Capabilities = Capabilities(16, sends_requests=True, batch_path=BATCH_PATH)
@@ -82,33 +82,36 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
         spec = Spec(self, "NAME", self.spec_url_example(), self.example)
         needs_key = self.needs_key
         address = ""
-        missing: list[str] = []
+        problems: list[str] = []
         try:
             url = self.base_url(spec, ModelSettings(), keys)
             needs_key = needs_key and not url.user
             address = keys.hide(url.shown) if self.url_variable and keys.get(self.url_variable) else ""
         except BadInput as problem:
-            missing.append(str(problem).partition(", and ")[0])
+            problems.append(str(problem))
         try:
             self.key_variable(spec, ModelSettings(), keys, required=needs_key)
         except BadInput as problem:
-            missing.append(str(problem).partition(", and ")[0])
-        return ProviderStatus(self.name, self.example, "; ".join(missing), address)
+            problems.append(str(problem))
+        missing = "; ".join(problem.removeprefix(f"{spec.shown}: ") for problem in problems)
+        return ProviderStatus(self.name, self.example, missing, address)
 
     def spec_url_example(self) -> str:
-        """Return an address as a spec would give it; empty where a spec needs none."""
+        """Return an example address if specs of this provider contain one, else an empty string."""
         return ""
 
     def endpoint(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Endpoint:
-        """Return where requests go. Raise `BadInput` for a key that is missing or cannot be one, and for an invalid address."""
+        """Return the address and headers for requests. Raise `BadInput` for a missing or invalid key and for an invalid address."""
         url = self.model_url(self.base_url(spec, settings, keys), spec.name, keys)
         url = replace(url, path=url.path.removesuffix(_CHAT_PATH) + _CHAT_PATH)
         variable = self.key_variable(spec, settings, keys, required=self.needs_key and not url.user)
         if variable is None:
-            return Endpoint(url.address, keys.hide(url.shown), {}, f"the key from {self.token_label}", url.query, needs_token=True)
+            return Endpoint(url.address, keys.hide(url.shown), {}, f"the token from {self.token_label}", url.query, needs_token=True)
         key = keys.get(variable) if variable else ""
         if key and not (key.isascii() and key.isprintable() and " " not in key):
-            raise BadInput(f"the value of {variable} cannot be a key: it has blanks, or letters that no key has", "Copy it again.")
+            raise BadInput(
+                f"{variable} is not a valid key: it contains spaces, control characters or non-ASCII characters", "Copy the key again."
+            )
         keys.add(key)
         headers, credential = {}, ""
         if url.user:
@@ -119,9 +122,9 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
         return Endpoint(url.address, keys.hide(url.shown), headers, credential, url.query)
 
     def base_url(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Url:
-        """Return the address that counts: the settings', the spec's, the environment's, the usual one. The first two exclude each other."""
+        """Return the base URL: from the settings, the spec, the environment, or the default. Settings and spec cannot both have one."""
         if settings.base_url and spec.url:
-            raise BadInput(f"{spec.shown} has an address, and base_url gives another", "Leave one of them out.")
+            raise BadInput(f"{spec.shown} contains an address, but base_url is set too", "Remove one of them.")
         if settings.base_url:
             text, where = settings.base_url.strip(), "base_url"
         elif spec.url:
@@ -132,51 +135,49 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
             text, where = self.url, "the address"
         else:
             hint = _where_to_set(self.url_variable, self.url_example)
-            raise BadInput(f"{self.url_variable} is not set, and {spec.shown} needs it", hint)
+            raise BadInput(f"{spec.shown}: {self.url_variable} is not set", hint)
         url = read_url(text, keys, where=where, example=self.url or self.url_example)
         return url if url.path or not self.url else replace(url, path=urlsplit(self.url).path)
 
     def read_override(self, text: str) -> str:
-        """Return the address that the value of `url_variable` stands for."""
+        """Return the address for a value of `url_variable`."""
         return text
 
     def model_url(self, url: Url, name: str, keys: Keys) -> Url:
-        """Return the address of one model, where each has its own."""
+        """Return the address of one model, for providers with an address per model."""
         return url
 
     def key_variable(self, spec: Spec, settings: ModelSettings, keys: Keys, *, required: bool) -> str | None:
-        """Return the variable that holds the key; empty where there is none and none is required, None where a token is requested instead.
+        """Return the variable that holds the key; empty if no key is set and none is required, None if a token is used instead.
 
-        A required key that is missing raises `BadInput`.
+        A missing required key raises `BadInput`.
         """
         if settings.api_key_env:
             if keys.get(settings.api_key_env):
                 return settings.api_key_env
             if not _VARIABLE.fullmatch(settings.api_key_env):  # often it is the key itself
                 raise BadInput(
-                    f"api_key_env of {spec.shown} names no variable that is set", "It is the name of a variable, not a key: MY_API_KEY."
+                    f"{spec.shown}: api_key_env: expected the name of an environment variable",
+                    "Set api_key_env to the name of the variable that holds the key, such as MY_API_KEY, not to the key itself.",
                 )
-            raise BadInput(
-                f"{settings.api_key_env} is not set, and {spec.shown} is to take its key from it (api_key_env)",
-                _where_to_set(settings.api_key_env),
-            )
+            raise BadInput(f"{spec.shown}: {settings.api_key_env} is not set (api_key_env)", _where_to_set(settings.api_key_env))
         for variable in self.key_variables:
             if keys.get(variable):
                 return variable
         if required:
             either = " nor ".join(self.key_variables)
             unset = f"neither {either} is set" if len(self.key_variables) > 1 else f"{either} is not set"
-            raise BadInput(f"{unset}, and {spec.shown} needs a key", _where_to_set(self.key_variables[0]))
+            raise BadInput(f"{spec.shown}: {unset}", _where_to_set(self.key_variables[0]))
         return ""
 
     def key_header(self, variable: str, key: str) -> tuple[str, str]:
-        """Return the name and the value of the header that carries a key."""
+        """Return name and value of the header for a key."""
         return "Authorization", f"Bearer {key}"
 
     def token_source(self, keys: Keys) -> TokenSource:
-        """Return the source of tokens for an endpoint that `needs_token`."""
+        """Return the token source for an endpoint that `needs_token`."""
         raise NotImplementedError
 
 
 def _where_to_set(variable: str, example: str = HIDDEN) -> str:
-    return f"Set {variable} in the environment, or write {variable}={example} into a file {ENV_FILE} in this folder."
+    return f"Set {variable}, or put it into {ENV_FILE}: {variable}={example}"

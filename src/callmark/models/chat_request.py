@@ -1,9 +1,9 @@
 """Chat completion requests.
 
-Messages and tools are sent as they were in the file, unknown keys included; they are joined, not parsed and written again. Only calls that
-are not in OpenAI's form, or have no id, are rewritten, because servers refuse them.
+Messages and tools are sent byte for byte as in the file, unknown keys included; they are joined, not parsed and serialized again. Only
+calls that are not in OpenAI's format, or have no id, are rewritten, because servers reject them.
 
-For a model without tool calling see `tools_in_prompt`.
+For models without tool calling, see `tools_in_prompt`.
 """
 
 import re
@@ -24,18 +24,18 @@ from callmark.models.model import ModelSettings
 from callmark.models.tools_in_prompt import messages_as_text, required_tool, tools_prompt
 from callmark.types import Call, Case, Message, Text
 
-_TOOL_PARAMETERS = ("tool_choice", "parallel_tool_calls")  # servers refuse them where there are no tools
+_TOOL_PARAMETERS = ("tool_choice", "parallel_tool_calls")  # servers reject them in requests without tools
 _RESERVED = {
-    "model": "name it with --model",
-    "messages": "they are the case's own",
-    "tools": "they are the case's own",
-    "stream": "an answer is always read whole",
-    "n": "--trials asks several times",
+    "model": "Use --model.",
+    "messages": "The messages come from the case.",
+    "tools": "The tools come from the case.",
+    "stream": "Responses are never streamed.",
+    "n": "For several predictions per case, use --trials.",
 }
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:api_?key|auth|authorization|authentication|bearer|secret|password|credentials?|(?:access|auth|api)_?token)(?:$|_)|^(?:key|token)$"
 )
-_MAX_PARTS = 5_000  # of parameters that are searched for secrets
+_MAX_PARTS = 5_000  # parts of the parameters that are searched for secrets
 _SECRET_VALUE = re.compile(r"\s*(?:bearer\s|sk-\S{16})", re.IGNORECASE)
 
 
@@ -51,7 +51,7 @@ class _StandardCall(Struct, gc=False):
 
 
 class _StandardMessage(Struct, gc=False):
-    """A message with calls that every server accepts."""
+    """A message whose calls every server accepts."""
 
     tool_calls: list[_StandardCall]
 
@@ -60,13 +60,13 @@ _decode_standard = msgspec.json.Decoder(_StandardMessage).decode
 
 
 def request_body(case: Case, name: str, settings: ModelSettings) -> bytes:
-    """Return the JSON of a request to the model `name` for the next step of a case.
+    """Return the JSON body of a request to the model `name` for the next step of a case.
 
-    Without tools it has neither `tools` nor `tool_choice`. A case without messages (a scenario has none) raises `BadInput`, and so does one
-    made in Python that cannot be written as JSON, or a parameter that `check_params` refuses.
+    Without tools, the body has neither `tools` nor `tool_choice`. Raises `BadInput` for a case without messages (such as a scenario), for a
+    case made in Python that cannot be written as JSON, and for a parameter that `check_params` rejects.
     """
     if not case.messages:
-        raise BadInput(f"{scrub(case.id)} has no messages, so there is nothing to ask")
+        raise BadInput(f"case {scrub(case.id)} has no messages to send")
     count = len(case.messages) - count_dropped_messages(case, settings)
     if settings.tools_in_prompt in ("free", "constrained"):
         return _body_in_prompt(case, name, settings, count)
@@ -82,14 +82,14 @@ def request_body(case: Case, name: str, settings: ModelSettings) -> bytes:
         if is_new:
             decode(body)
     except (ValueError, RecursionError):
-        raise BadInput(f"{scrub(case.id)} holds something that JSON has no word for, so no model can be asked") from None
+        raise BadInput(f"case {scrub(case.id)} contains a value that cannot be written as JSON") from None
     return body
 
 
 def count_dropped_messages(case: Case, settings: ModelSettings) -> int:
-    """Return how many assistant messages at the very end are not sent: many servers refuse a prompt that ends in one, or continue it.
+    """Return how many trailing assistant messages are not sent: many servers reject a prompt that ends in one, or continue it.
 
-    0 where no message would be left.
+    0 if no message would be left.
     """
     if settings.trailing_assistant == "keep":
         return 0
@@ -97,13 +97,14 @@ def count_dropped_messages(case: Case, settings: ModelSettings) -> int:
 
 
 def check_params(params: dict[str, Any]) -> None:
-    """Raise `BadInput` for a parameter that callmark sets itself, cannot be written as JSON, or looks like a key."""
+    """Raise `BadInput` for a parameter that callmark sets itself, that cannot be written as JSON, or that looks like a key."""
     for name in params:
         if name in _RESERVED:
             raise BadInput(f"the parameter {name} cannot be set", _RESERVED[name])
     if secret := _find_secret(params):
         raise BadInput(
-            f"the parameter {scrub(secret)} looks like a key, and parameters are recorded", "name the variable that holds it: api_key_env"
+            f"the parameter {scrub(secret)} looks like a key, and parameters are stored with the run",
+            "Set api_key_env to the name of the variable that holds the key.",
         )
     try:
         msgspec.json.encode(params)
@@ -111,19 +112,19 @@ def check_params(params: dict[str, Any]) -> None:
     except (TypeError, ValueError, RecursionError):
         writable = False
     if not writable:
-        raise BadInput("a parameter holds something that JSON has no word for, such as NaN")
+        raise BadInput("a parameter contains a value that cannot be written as JSON, such as NaN")
 
 
 # Parameters
 
 
 def _parameters(settings: ModelSettings, fields: dict[str, Any], *, tools: bool) -> bytes:
-    """Return `,"temperature":0,…`: the settings and then `fields`; a parameter overrides the setting of the same name."""
+    """Return `,"temperature":0,…`: `fields` and the settings. A parameter overrides the setting of the same name."""
     if tools and settings.tool_choice is not None:
         fields["tool_choice"] = settings.tool_choice
     if settings.temperature is not None:
         if not isfinite(settings.temperature):
-            raise BadInput(f"the temperature is {settings.temperature}, a finite number was expected")
+            raise BadInput(f"temperature: expected a finite number, got {settings.temperature}")
         fields["temperature"] = settings.temperature
     if settings.params:
         check_params(settings.params)
@@ -135,7 +136,7 @@ def _parameters(settings: ModelSettings, fields: dict[str, Any], *, tools: bool)
 
 
 def _find_secret(value: Any) -> str:
-    """Return the first key, at any depth, whose name or value looks like a secret; empty where none does."""
+    """Return the first parameter, at any depth, whose name or value looks like a secret; empty if none does."""
     rest: list[tuple[str, Any]] = [("", value)]
     for name, item in rest:  # grows during the loop
         if len(rest) > _MAX_PARTS:
@@ -158,7 +159,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _standard_texts(case: Case) -> Sequence[Text]:
-    """Return the JSON of each message: unchanged, or with every call in OpenAI's form and with an id, where one was not."""
+    """Return the JSON of each message: unchanged if all calls have OpenAI's format and an id, else with all calls rewritten."""
     texts = message_texts(case)
     messages = case.messages
     for index, message in enumerate(messages):

@@ -1,4 +1,4 @@
-"""Predictions out of chat completions, as servers send them."""
+"""Read predictions from chat completion responses."""
 
 from collections.abc import Container
 
@@ -17,7 +17,7 @@ from callmark.types import Prediction, Usage
 
 _CONTENT_FILTER = "content_filter"
 _MAX_FINISH_REASON = 60  # characters
-_MAX_DIGITS = 12  # of a token count
+_MAX_DIGITS = 12  # in a token count
 
 _decode_choices = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 
@@ -30,11 +30,11 @@ def read_completion(
     tool_names: Container[str] = (),
     hint: StatusHint = lambda status: "",
 ) -> Prediction:
-    """Return the prediction in a response, without its case. What is not the model's doing raises `ModelError`: an error status, an error
-    object, no JSON, no choices.
+    """Return the prediction in a response, without a case id.
 
-    Malformed calls, no call and a filtered response are predictions. Where the server found no calls, text is parsed for them if
-    `parses_text`; `tool_names` help with that. `hint` gives what to add to the message of an error status.
+    Raises `ModelError` for an error status, an error object, invalid JSON and missing choices. Malformed calls, a response without calls
+    and filtered content are predictions. If the server returned no calls and `parses_text`, text is parsed for calls, with the help of
+    `tool_names`. `hint` returns advice for an error status.
     """
     if not response.is_success:
         raise response_error(response, address=address, hint=hint)
@@ -49,16 +49,16 @@ def read_completion(
         error = read_value(fields["error"]) if "error" in fields else None
     except BadInput as problem:
         if finish_reason != _CONTENT_FILTER:
-            raise ModelError(f"{address} gave an answer that cannot be read: {problem}", retryable=True) from None
+            raise ModelError(f"{address} returned an invalid response: {problem}", retryable=True) from None
         found, error = Prediction(""), None
     except (ValueError, RecursionError):
-        raise ModelError(f"{address} answered with {describe_body(body)}, a JSON object was expected", retryable=True) from None
+        raise ModelError(f"{address}: expected a JSON object, got {describe_body(body)}", retryable=True) from None
     if message := error_text(error):
         raise payload_error(error, message, response, address=address, hint=hint)
     if "choices" not in fields:
-        raise ModelError(f"{address} gave an answer without choices: its keys are {describe_keys(fields)}", retryable=True)
+        raise ModelError(f"{address} returned a response without choices, with {describe_keys(fields)}", retryable=True)
     if found.error and finish_reason != _CONTENT_FILTER:
-        raise ModelError(f"{address} gave no answer: {shorten(found.error)}", retryable=True)
+        raise ModelError(f"{address} returned no prediction: {shorten(found.error)}", retryable=True)
     calls, text, thinking = found.calls, found.text, found.thinking
     if not calls and text and parses_text(settings):
         constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
@@ -71,12 +71,12 @@ def read_completion(
 
 
 def parses_text(settings: ModelSettings) -> bool:
-    """Return whether text is parsed for calls: the settings name a text format, or the tools are in the prompt."""
+    """Return whether text is parsed for calls: a text format is set, or the tools are in the prompt."""
     return settings.parse is not None or settings.tools_in_prompt in ("free", "constrained")
 
 
 def _finish_reason(fields: Fields) -> str:
-    """Return why the model stopped, in its own word; empty where it does not say."""
+    """Return the finish reason as the server wrote it; empty if there is none."""
     try:
         choices = _decode_choices(fields["choices"])
     except (KeyError, ValueError):
@@ -85,12 +85,12 @@ def _finish_reason(fields: Fields) -> str:
 
 
 def _usage(fields: Fields) -> Usage | None:
-    """Return the token counts; None where there are none, 0 for a count that is not a whole number."""
+    """Return the token counts; None if there are none, 0 for a count that is not an integer."""
     if "usage" not in fields or json_kind(fields["usage"]) != "{":
         return None
     try:
         usage = decode_fields(fields["usage"])
-    except (ValueError, RecursionError):  # a key in it that is not UTF-8: what stood around it was only skipped
+    except (ValueError, RecursionError):  # a key that is not UTF-8: decode_fields skips nested objects without checking them
         return None
     digits = [bytes(usage.get(key, b"0")) for key in ("prompt_tokens", "completion_tokens")]
     input_tokens, output_tokens = (int(text) if text.isdigit() and len(text) < _MAX_DIGITS else 0 for text in digits)

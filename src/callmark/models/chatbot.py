@@ -1,9 +1,9 @@
-"""A whole chatbot over HTTP: `chatbot:URL`. It executes its calls itself and reports them.
+"""A complete chatbot over HTTP: `chatbot:URL`. It executes its tool calls itself and reports them.
 
-It is sent `{"conversation_id", "case_id", "trial", "message", "messages"}`: what the user wrote last, and the conversation so far. It
-returns what it says (`message`, `reply`, `response`, `answer`, `text` or `content`; or any shape that predictions have) and the calls that
-it has made since (`function_calls`, `tool_calls` or `calls`), in any shape. A status from 400 on, `error`, and anything that is no
-prediction are errors. The conversation's id is unique to a run; a retry has the same.
+It is sent `{"conversation_id", "case_id", "trial", "message", "messages"}`: the last user message, and the conversation so far. It returns
+its reply (`message`, `reply`, `response`, `answer`, `text` or `content`; or any shape of a prediction) and the calls it has made since the
+last request (`function_calls`, `tool_calls` or `calls`), in any shape. An HTTP status of 400 or above, an `error`, and anything that is not
+a prediction are errors. The conversation id is unique to a run; a retry has the same id.
 """
 
 from types import TracebackType
@@ -16,7 +16,7 @@ from callmark.calls.shapes import read_calls
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.agent_output import read_output
-from callmark.models.http_response import response_error
+from callmark.models.http_response import describe_body, response_error
 from callmark.models.keys import Keys, read_url
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
@@ -32,24 +32,24 @@ _EXAMPLE = "chatbot:http://localhost:8000/chat"
 
 
 class ChatbotModel:
-    """A chatbot behind an address. Raises `BadInput` for an invalid address."""
+    """A chatbot at an address. Raises `BadInput` for an invalid address."""
 
     capabilities = _CAPABILITIES
 
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the address of the chatbot", example=_EXAMPLE)
+        self._url = read_url(spec.url, keys, where="the chatbot address", example=_EXAMPLE)
         self._timeout = settings.timeout
         self._run_id = uuid4().hex[:8]
         self._client: HttpClient | None = None
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return None: it has executed its calls when it responds, and may know more than it is sent."""
+        """Return None: the chatbot executes its calls and may keep state, so responses cannot be cached."""
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return what it says, and the calls that it reports."""
+        """Return the chatbot's reply and the calls it reports."""
         assert self._client is not None, "enter the model before it predicts"
         messages = [{"role": message.role, "content": message.text} for message in case.messages if message.role in ("user", "assistant")]
         body = {
@@ -67,10 +67,10 @@ class ChatbotModel:
         try:
             return structs.replace(read_chatbot_response(response.body), case=case.id, trial=trial)
         except BadInput as error:
-            raise ModelError(f"{address} gave no answer that can be read: {error}") from None
+            raise ModelError(f"{address} returned an invalid response: {error}") from None
 
     async def __aenter__(self) -> Self:
-        from callmark.models.http_client import HttpClient  # aiohttp takes a while to import
+        from callmark.models.http_client import HttpClient  # aiohttp is slow to import
 
         headers = {"Authorization": f"Basic {self._url.user}"} if self._url.user else {}
         self._client = HttpClient(self._url.address, self._keys.hide(self._url.shown), headers, timeout=self._timeout)
@@ -83,13 +83,13 @@ class ChatbotModel:
 
 
 def read_chatbot_response(body: bytes) -> Prediction:
-    """Return the prediction in a chatbot's response. Raise `ModelError` where it is an error, `BadInput` where it is no prediction."""
+    """Return the prediction in a chatbot's response. Raise `ModelError` if it is an error, `BadInput` if it is not a prediction."""
     try:
         fields: Any = parse(body)
     except NotStrict:
         fields = None
     if not isinstance(fields, dict):
-        raise BadInput("it is no JSON object")
+        raise BadInput(f"expected a JSON object, got {describe_body(body)}")
     text = next((fields[key] for key in _TEXT_KEYS if isinstance(fields.get(key), str)), None)
     if text is None or fields.get("error"):
         return read_output(body)
@@ -98,11 +98,11 @@ def read_chatbot_response(body: bytes) -> Prediction:
 
 
 class ChatbotProvider(Provider, frozen=True, kw_only=True):
-    """A chatbot by its address."""
+    """A chatbot, given by its address."""
 
     def read(self, text: str, keys: Keys) -> Spec:
         name = self.name_in(text)
-        url = read_url(name, keys, where="the address of the chatbot", example=self.example)
+        url = read_url(name, keys, where="the chatbot address", example=self.example)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:

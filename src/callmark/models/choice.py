@@ -1,4 +1,4 @@
-"""Choose models by spec, by a name from `callmark.toml`, or by settings."""
+"""Select models by spec, by a name from `callmark.toml`, or by settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.wording import did_you_mean
 
-NamedModel = tuple[str | None, ModelSettings]  # its name in `callmark.toml`, None where it has none
+NamedModel = tuple[str | None, ModelSettings]  # its name in `callmark.toml`, or None
 ModelChoice = str | ModelSettings | Sequence[str | ModelSettings]
 
 
 def choose_models(
     models: ModelChoice, configured: Mapping[str, ModelSettings], settings: Mapping[str, Any] | None = None
 ) -> list[NamedModel]:
-    """Return each model with its configured name; `settings` replace those of every model, except that `params` are merged.
+    """Return each model with its configured name. `settings` override those of every model; `params` are merged.
 
     A word that is neither a spec nor a configured name raises `BadInput` with the closest name.
     """
@@ -26,28 +26,29 @@ def choose_models(
 
 
 def override(model: ModelSettings, settings: Mapping[str, Any] | None) -> ModelSettings:
-    """Return the model with some settings replaced; `params` are merged."""
+    """Override some settings of a model; `params` are merged."""
     changes = dict(settings or {})
     if "params" in changes:
         changes["params"] = {**model.params, **changes["params"]}
     try:
         return structs.replace(model, **changes)
     except TypeError:
-        unknown = next(name for name in changes if name not in ModelSettings.__struct_fields__)
-        raise BadInput(f"there is no setting called {unknown!r}{did_you_mean(unknown, ModelSettings.__struct_fields__)}") from None
+        known = ModelSettings.__struct_fields__
+        unknown = next(name for name in changes if name not in known)
+        raise BadInput(f"unknown model setting {unknown!r}{did_you_mean(unknown, known)}", f"Supported: {', '.join(known)}.") from None
 
 
 def check_prices(models: Sequence[ModelSettings], keys: Keys) -> None:
-    """Raise `BadInput` where a model has no price: a limit of cost would mean nothing for it."""
+    """Raise `BadInput` for a model without a price: its cost cannot be limited."""
     if unpriced := [model.model for model in models if model.price is None]:
         raise BadInput(
-            f"--max-cost needs a price, and {keys.hide(unpriced[0])} has none",
-            "Give one in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 } for a million tokens.",
+            f"--max-cost: {keys.hide(unpriced[0])} has no price",
+            "Set one per million tokens in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 }",
         )
 
 
 def resolve_model(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
-    """Return the name that a model is configured under, None where it is not, and its settings."""
+    """Return a model's name in `callmark.toml` (None if it has none) and its settings."""
     if isinstance(model, ModelSettings):
         return None, model
     return (model, configured[model]) if model in configured else (None, ModelSettings(model=model))
@@ -56,6 +57,7 @@ def resolve_model(model: str | ModelSettings, configured: Mapping[str, ModelSett
 def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
     if isinstance(model, str) and configured and model not in configured and ":" not in model:
         raise BadInput(
-            f"there is no model called {model!r}{did_you_mean(model, configured)}", f"callmark.toml has {', '.join(configured)}."
+            f"unknown model {model!r}{did_you_mean(model, configured)}",
+            f"callmark.toml defines {', '.join(configured)}. Any other model needs its provider, as in openai:NAME.",
         )
     return resolve_model(model, configured)

@@ -1,6 +1,6 @@
-"""Faults on purpose: calls that differ from the expected ones in exactly one fault of a chosen kind.
+"""Fault injection: calls that differ from the expected calls in exactly one fault of a given kind.
 
-A candidate is graded before it is used, so that its grade names the intended fault and no other.
+Each candidate is graded before it is used, so that it has the intended fault and no other.
 """
 
 import re
@@ -23,8 +23,8 @@ from callmark.types import Call, Case, FaultKind, Tool
 Calls = tuple[Call, ...]
 T = TypeVar("T")
 
-_MAX_CANDIDATES = 40  # that are graded for one fault
-_MAX_COPIED = 100  # characters of a value that is searched elsewhere
+_MAX_CANDIDATES = 40  # graded for one fault
+_MAX_COPIED = 100  # characters of a value that may be replaced by one from another message
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _FORMATS = {"date": re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b"), "email": _EMAIL}
 _CHARACTER_RUNS = re.compile(r"(?P<digits>[0-9]+)|(?P<capitals>[A-Z]+)|(?P<letters>[a-z]+)|(?P<other>[^0-9A-Za-z]+)")
@@ -39,14 +39,14 @@ class Scene(Struct):
 
     @classmethod
     def of(cls, case: Case, random: Random) -> "Scene":
-        """Return the scene of a case; raise `ModelError` where no call can satisfy an expected one."""
+        """Return the scene of a case; raise `ModelError` if no call can satisfy an expected call."""
         scene = cls(case, (), random)
         scene.correct = tuple([scene._satisfy(call) for call in case.expected])
         return scene
 
     def inject(self, fault: FaultKind) -> Calls:
-        """Return the correct calls with that fault; the correct calls where it cannot occur in this case."""
-        if (fault == "unexpected_call") is bool(self.correct):  # it occurs only where nothing is expected, all others only elsewhere
+        """Return the correct calls with the fault added, or unchanged if the fault cannot occur in this case."""
+        if (fault == "unexpected_call") is bool(self.correct):  # only possible if no call is expected; all other kinds only if one is
             return self.correct
         candidates = islice(_CANDIDATES[fault](self), _MAX_CANDIDATES)
         return next((calls for calls in candidates if _has_only(fault, calls, self.case)), self.correct)
@@ -60,7 +60,7 @@ class Scene(Struct):
         return next((tool for tool in self.case.tools if tool.name == name), Tool(name))
 
     def other_tools(self) -> list[Tool]:
-        """Return the tools that no expected call names."""
+        """Return the tools without an expected call, shuffled."""
         expected = {call.name for call in self.case.expected}
         return self.shuffled(tool for tool in self.case.tools if tool.name not in expected)
 
@@ -78,7 +78,7 @@ def _has_only(fault: FaultKind, calls: Calls, case: Case) -> bool:
     return kinds == [fault] or (fault == "no_call" and set(kinds) == {fault})
 
 
-ValueSource = Callable[[Any, Scene], list[Any]]  # other values for a value
+ValueSource = Callable[[Any, Scene], list[Any]]  # wrong values for a value
 
 
 def _wrong_tool(scene: Scene) -> Iterator[Calls]:
@@ -88,7 +88,7 @@ def _wrong_tool(scene: Scene) -> Iterator[Calls]:
 
 
 def _wrong_value(scene: Scene) -> Iterator[Calls]:
-    """Yield calls with one wrong value: half of the time taken from another message, if it has one of the same shape, else hallucinated."""
+    """Yield calls with one wrong value: half of the time copied from another message, if one has the same shape, else hallucinated."""
     sources: tuple[ValueSource, ...] = (_copied_values, _hallucinated_values)
     for source in sources if scene.random.random() < 0.5 else sources[1:]:
         for index, key in scene.shuffled((index, key) for index, call in enumerate(scene.correct) for key in call.arguments):
@@ -146,7 +146,7 @@ _CANDIDATES: Mapping[FaultKind, Callable[[Scene], Iterator[Calls]]] = {
 
 
 def _change_value(value: Any, source: ValueSource, scene: Scene) -> list[Any]:
-    """Return variants of the value with one part of it replaced; none where there is nothing to replace."""
+    """Return variants of the value with one part replaced; empty if there is nothing to replace."""
     if isinstance(value, dict):
         keys = scene.shuffled(value)
         return [{**value, key: other} for key in keys[:3] for other in _change_value(value[key], source, scene)]
@@ -157,7 +157,7 @@ def _change_value(value: Any, source: ValueSource, scene: Scene) -> list[Any]:
 
 
 def _hallucinated_values(value: Any, scene: Scene) -> list[Any]:
-    """Return other values of the same shape: a few letters or digits are replaced, a number is near."""
+    """Return other values of the same shape: strings with a few characters replaced, numbers close by."""
     match value:
         case bool():
             return [not value]
@@ -181,7 +181,7 @@ def _misspell(text: str, places: list[int], scene: Scene) -> str:
 
 
 def _copied_values(value: Any, scene: Scene) -> list[Any]:
-    """Return other values of the same shape in the conversation; none for words and for what is too short to have a shape."""
+    """Return other values of the same shape from the conversation; empty for plain words and for values that are too short."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return []
     text = str(value)
@@ -194,7 +194,7 @@ def _copied_values(value: Any, scene: Scene) -> list[Any]:
 
 
 def _shape_of(text: str) -> re.Pattern[str] | None:
-    """Return the pattern of texts of the same shape: an e-mail address, or as many digits between letters and signs of the same sort."""
+    """Return a pattern for strings of the same shape: an e-mail address, or the same digit counts, letter case and punctuation."""
     if len(text) > _MAX_COPIED:
         return None
     if _EMAIL.fullmatch(text):
@@ -216,15 +216,16 @@ def _shape_of(text: str) -> re.Pattern[str] | None:
 
 
 def _plausible_call(tool: Tool, scene: Scene) -> Call:
-    """Return a plausible call of a tool: its required arguments, with the values that they had last."""
+    """Return a plausible call of a tool: its required arguments, with the values used last."""
     needed = required(tool.parameters)
     values = {key: _plausible_values(key, tool.parameters, scene) for key in properties(tool.parameters) if key in needed}
     return Call(tool.name, {key: candidates[0] for key, candidates in values.items()})
 
 
 def _plausible_values(key: str, schema: Mapping[str, Any], scene: Scene) -> list[Any]:
-    """Return plausible values of a parameter, the best first: what it has in the correct calls, or had earlier in the conversation, what
-    the schema lists, what fits its type. There is always one.
+    """Return plausible values of a parameter, best first. There is always at least one.
+
+    They come from the correct calls, from earlier calls in the conversation and from the schema's enum, or have the right type.
     """
     messages = scene.case.messages
     used = [call.arguments[key] for call in scene.correct if key in call.arguments]

@@ -1,13 +1,12 @@
-"""A Python function as a model: `python:module:function`, the user's own agent.
+"""A Python function as a model: `python:module:function`, for the user's own agent.
 
-It is called with the messages and the tools as lists of objects in OpenAI's form, its own to change, and with `trial` and `case_id` if it
-has parameters of these names. It may be a function, sync or async, a `functools.partial`, an object with `__call__`, or a class, of which
-an instance is made. It may return a message, a chat completion or another SDK's object for one, calls in any shape, a text that may contain
-calls, or None: no text and no call. It may raise `ModelError` or `ModelFailure` itself; anything else, another exception and a time-out are
-errors.
+It is called with the messages and the tools as lists of objects in OpenAI's format, which it may modify, and with `trial` and `case_id` if
+it has parameters of these names. It may be a function (sync or async), a `functools.partial`, an object with `__call__`, or a class, which
+is instantiated. It may return a message, a chat completion, an SDK object for either, calls in any shape, text that may contain calls, or
+None: no text and no call. It may raise `ModelError` or `ModelFailure`. Any other exception or return value, and a timeout, are errors.
 
-Nothing that it does can stop other predictions: a sync function runs in a daemon thread, an async one in an event loop of its own. While
-the model is entered, what is printed to standard output goes to standard error.
+It cannot block other predictions: a sync function runs in a daemon thread, an async function in an event loop of its own. While the model
+is open, standard output is redirected to standard error.
 """
 
 import functools
@@ -38,28 +37,28 @@ _CAPABILITIES = Capabilities(10, reports_calls=True)
 
 
 class FunctionModel:
-    """A function as a model. Raises `BadInput` for what cannot be imported, a missing attribute and what does not take two arguments."""
+    """A function as a model. Raises `BadInput` if it cannot be imported or does not take two arguments."""
 
     capabilities = _CAPABILITIES
 
     def __init__(self, spec: str, *, timeout: float) -> None:
         if not timeout > 0:
-            raise BadInput(f"the time-out of {spec} is {timeout:g} seconds, more than 0 was expected")
+            raise BadInput(f"{spec}: timeout: expected more than 0 seconds, got {timeout:g}")
         self.label = spec.replace(":", ".")
         self._spec = spec
         self._function = _as_callable(_import_attribute(spec), spec)
         self._optional = _optional_parameters(self._function, spec)
         self._is_async = inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(
-            getattr(self._function, "__call__", None)  # noqa: B004 - whether calling it gives a coroutine
+            getattr(self._function, "__call__", None)  # noqa: B004 - is __call__ a coroutine function?
         )
         self._code = UserCode(spec, timeout=timeout)
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return None: what the function does is unknown."""
+        """Return None: the function may change, so predictions cannot be cached."""
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return the prediction in what the function returns."""
+        """Call the function and convert its return value to a prediction."""
         optional = {name: value for name, value in (("trial", trial), ("case_id", case.id)) if name in self._optional}
         function = functools.partial(self._function, *_as_objects(case), **optional)
         value, error = await self._code.run(function, is_async=self._is_async)
@@ -80,26 +79,26 @@ class FunctionModel:
         try:
             return convert_output(value, tool_names=[tool.name for tool in case.tools])
         except BadInput as error:
-            raise ModelError(f"{self._spec} returned no answer: {error}") from None
+            raise ModelError(f"{self._spec} did not return a prediction: {error}") from None
         except ModelError:
             raise
-        except Exception as error:  # an object of theirs that cannot be converted
-            raise ModelError(f"{self._spec} returned {type_name(value)} that cannot be read: {describe_error(error)}") from None
+        except Exception as error:  # raised by an SDK object during conversion
+            raise ModelError(f"{self._spec} returned {type_name(value)} that cannot be converted: {describe_error(error)}") from None
 
 
 class FunctionProvider(Provider, frozen=True, kw_only=True):
-    """A Python function by its module and its name."""
+    """A Python function, given by module and name."""
 
     def read(self, text: str, keys: Keys) -> Spec:
         if not all(map(str.strip, self.name_in(text).partition(":")[::2])):
-            raise BadInput(f"{scrub(keys.hide(text))} names no function, a module and a function in it were expected: {self.example}")
+            raise BadInput(f"expected python:MODULE:FUNCTION, as in {self.example}, got {scrub(keys.hide(text))}")
         return super().read(text, keys)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return FunctionModel(spec.name, timeout=settings.timeout)
 
 
-PROVIDER = FunctionProvider(name="python", example="python:my_agent:answer", capabilities=_CAPABILITIES)
+PROVIDER = FunctionProvider(name="python", example="python:my_agent:predict", capabilities=_CAPABILITIES)
 
 
 def _as_objects(case: Case) -> tuple[Any, Any]:
@@ -112,9 +111,9 @@ def _as_callable(found: Any, spec: str) -> Callable[..., Any]:
             with redirect_stdout(sys.stderr):
                 found = found()
         except (Exception, SystemExit) as error:
-            raise BadInput(f"the agent of {spec} cannot be made: {describe_error(error)}") from None
+            raise BadInput(f"{spec}: cannot create an instance: {describe_error(error)}") from None
     if not callable(found):
-        raise BadInput(f"{spec} is {type_name(found)}, a function of messages and tools was expected")
+        raise BadInput(f"{spec}: expected a function of messages and tools, got {type_name(found)}")
     function: Callable[..., Any] = found
     return function
 
@@ -123,7 +122,7 @@ def _optional_parameters(function: Callable[..., Any], spec: str) -> frozenset[s
     """Return which of `trial` and `case_id` the function takes."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built in, without a signature
+    except (TypeError, ValueError):  # a built-in without a signature
         return frozenset()
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     named = [(at, name) for at, (name, parameter) in enumerate(signature.parameters.items()) if parameter.kind in kinds]
@@ -133,18 +132,18 @@ def _optional_parameters(function: Callable[..., Any], spec: str) -> frozenset[s
     try:
         signature.bind([], [], **dict.fromkeys(optional))
     except TypeError as error:
-        raise BadInput(f"{spec} cannot be called with messages and tools: {error}", f"It is {spec.partition(':')[2]}{signature}.") from None
+        raise BadInput(f"{spec} cannot be called with (messages, tools): {error}", f"It is {spec.partition(':')[2]}{signature}.") from None
     return optional
 
 
 def _import_attribute(spec: str) -> Any:
     module, _, attribute = spec.partition(":")
     if not module or not attribute:
-        raise BadInput(f"{spec!r} names no function, module:function was expected", "For example python:my_agent:answer.")
+        raise BadInput(f"expected MODULE:FUNCTION, got {spec!r}", f"For example: {PROVIDER.example}")
     found: Any = import_user_module(module, spec)
     for step in attribute.split("."):
         try:
             found = getattr(found, step)
         except Exception:
-            raise BadInput(f"the module {module} has no {attribute!r}{did_you_mean(step, dir(found))}") from None
+            raise BadInput(f"module {module} has no attribute {attribute!r}{did_you_mean(step, dir(found))}") from None
     return found

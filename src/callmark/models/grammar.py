@@ -1,15 +1,15 @@
-"""Simplified tool schemas for constrained decoding: only what servers that constrain output to a JSON Schema support.
+"""Simplified tool schemas for constrained decoding: only the JSON Schema keywords that servers support for constrained output.
 
-References are resolved, patterns and lengths left out. What is not supported allows anything: a simplified schema admits all that the
-tool's own admits, apart from arguments that it does not name.
+References are resolved; patterns and lengths are left out. Unsupported parts allow any value: a simplified schema accepts everything that
+the tool's own schema accepts, except arguments that it does not list.
 """
 
 from typing import Any
 
-MAX_SCHEMA_PARTS = 5_000  # of all tools together, after every reference is resolved
+MAX_SCHEMA_PARTS = 5_000  # in all tools together, with references resolved
 
 _KNOWN_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
-_ANY = {"type": ["string", "number", "boolean", "object", "array", "null"]}  # some grammars take an empty schema for an object
+_ANY = {"type": ["string", "number", "boolean", "object", "array", "null"]}  # some servers read an empty schema as an object
 _FORMATS = frozenset({"date", "time", "date-time", "uuid"})
 _MAX_DEPTH = 12
 _MAX_ITEMS = 64
@@ -17,17 +17,17 @@ _MAX_NUMBER = 1 << 53
 
 
 def arguments_schema(parameters: dict[str, Any], budget: list[int]) -> dict[str, Any]:
-    """Return the simplified schema of a tool's arguments, always an object. `budget` holds the number of parts left, and is reduced."""
+    """Return the simplified schema of a tool's arguments, always an object. `budget` counts down the schema parts that are left."""
     simplified = _simplify(parameters, parameters, budget)
     return simplified if simplified.get("type") == "object" else {"type": "object"}
 
 
 def _simplify(schema: Any, root: dict[str, Any], budget: list[int], within: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return a JSON Schema with only what every grammar supports: references resolved, patterns and lengths left out.
+    """Reduce a JSON Schema to what every server supports: references resolved, patterns and lengths left out.
 
-    It admits all that the schema admits, apart from arguments that the schema does not name. What is invalid, refers to elsewhere or to
-    itself, is nested too deep or is too large allows anything. `within` are the references followed so far, a blank for each level without
-    one.
+    The result accepts everything that the schema accepts, except arguments that the schema does not list. Parts that are invalid, external,
+    recursive, nested too deeply or too large allow any value. `within` holds the references followed so far, with an empty string for each
+    level without one.
     """
     budget[0] -= 1
     if not isinstance(schema, dict) or len(within) > _MAX_DEPTH or budget[0] < 0:
@@ -78,7 +78,7 @@ def _object(schema: dict[str, Any], root: dict[str, Any], budget: list[int], wit
 
 
 def _types(schema: dict[str, Any]) -> list[str]:
-    """Return the types that a schema declares or implies; empty where it does neither."""
+    """Return the types that a schema declares or implies; empty if there are none."""
     declared = schema.get("type")
     types = [name for name in _KNOWN_TYPES if name == declared or (isinstance(declared, list) and name in declared)]
     if types or declared is not None:
@@ -87,7 +87,7 @@ def _types(schema: dict[str, Any]) -> list[str]:
 
 
 def _merge(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Return the schema merged with what it refers to and with its `allOf`; and the references that were followed."""
+    """Return the schema merged with its `$ref` target and its `allOf`, and the references that were followed."""
     followed: list[str] = []
     parts: list[dict[str, Any]] = []
     rest: list[Any] = [schema]
@@ -113,7 +113,7 @@ def _merge(schema: dict[str, Any], root: dict[str, Any], within: tuple[str, ...]
 
 
 def _resolve(reference: str, root: dict[str, Any]) -> Any:
-    """Return what `#/$defs/name` refers to; None where the tool's own schema has no such place."""
+    """Return the target of `#/$defs/name`; None if the tool's own schema does not contain it."""
     if not reference.startswith("#"):
         return None
     found: Any = root

@@ -1,4 +1,4 @@
-"""Hosted models behind one public address: `openai:NAME`, `anthropic:NAME`, `gemini:NAME`."""
+"""Hosted models with a public API: `openai:NAME`, `anthropic:NAME`, `gemini:NAME`."""
 
 from callmark.models.chat_provider import ChatProvider
 

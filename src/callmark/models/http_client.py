@@ -1,7 +1,7 @@
-"""HTTP client: one POST of JSON to one address, one whole response. Every model over HTTP uses it.
+"""HTTP client for all models over HTTP: POST JSON to one address, read the complete response.
 
-Connection problems are described in our own words, as the library's messages contain the address with all its secrets. Redirects are not
-followed: they would take a key along.
+Connection errors get their own messages, because the library's messages contain the address with its secrets. Redirects are not followed,
+because they would forward the key.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ from callmark.models.http_response import HttpResponse
 from callmark.models.model import ModelError
 
 MAX_RESPONSE_BYTES = 32 << 20
-_LARGE_REQUEST = 1 << 20  # beyond it aiohttp wants a file
+_LARGE_REQUEST = 1 << 20  # for larger bodies, aiohttp warns unless it gets a file
 
 
 class HttpClient:
-    """Connections to one address, opened inside an event loop. `shown_address` is the address without anything secret."""
+    """Connections to one address, opened inside an event loop. `shown_address` is the address without secrets."""
 
     def __init__(self, address: str, shown_address: str, headers: Mapping[str, str], *, timeout: float) -> None:
         self._address = address
@@ -43,7 +43,7 @@ class HttpClient:
         )
 
     async def post(self, body: bytes, *, headers: Mapping[str, str] | None = None) -> HttpResponse:
-        """Return the response, whatever its status; raise `ModelError` where none came, or not all of it."""
+        """Return the response, whatever its status; raise `ModelError` if there is none or it is incomplete."""
         data = body if len(body) <= _LARGE_REQUEST else BytesIO(body)
         try:
             async with self._session.post(self._address, data=data, headers=headers, allow_redirects=False) as response:
@@ -53,7 +53,7 @@ class HttpClient:
                     size += len(chunk)
                     if size > MAX_RESPONSE_BYTES:
                         response.close()
-                        raise ModelError(f"{self._shown_address} answered with more than {MAX_RESPONSE_BYTES >> 20} MB, which is not read")
+                        raise ModelError(f"{self._shown_address} returned more than {MAX_RESPONSE_BYTES >> 20} MB, which is the limit")
                 return HttpResponse(response.status, response.headers, b"".join(chunks))
         except (OSError, ValueError, RuntimeError, ClientError) as error:
             raise _connection_error(error, self._shown_address, self._timeout) from None
@@ -63,20 +63,20 @@ class HttpClient:
 
 
 def _connection_error(error: Exception, address: str, timeout: float) -> ModelError:
-    """Return why there was no whole response."""
+    """Return the error for a connection without a complete response."""
     match error:
         case TimeoutError():
-            return ModelError(f"{address} did not answer within {timeout:g} seconds", retryable=True)
+            return ModelError(f"{address} did not respond within {timeout:g} seconds", retryable=True)
         case ClientSSLError():
-            return ModelError(f"no safe connection to {address} can be made: {error.os_error.strerror or 'TLS failed'}", fatal=True)
+            return ModelError(f"cannot connect to {address}: TLS error: {error.os_error.strerror or 'handshake failed'}", fatal=True)
         case ClientConnectorDNSError():
-            return ModelError(f"the host of {address} is not known", retryable=True, fatal=True)
+            return ModelError(f"cannot connect to {address}: unknown host", retryable=True, fatal=True)
         case ClientConnectorError():
             refused = error.os_error.errno == ECONNREFUSED
-            reason = "the connection was refused" if refused else error.os_error.strerror or "no connection can be made"
-            return ModelError(f"nobody answers at {address}: {reason}", retryable=True, fatal=True)
+            reason = "connection refused" if refused else error.os_error.strerror or "no connection"
+            return ModelError(f"cannot connect to {address}: {reason}", retryable=True, fatal=True)
         case ClientPayloadError():
-            return ModelError(f"{address} broke off in the middle of its answer", retryable=True)
-        case InvalidURL() | UnicodeError():  # a name that no host can have
-            return ModelError(f"{address} is no address that can be asked", fatal=True)
-    return ModelError(f"{address} closed the connection, or does not speak HTTP", retryable=True)
+            return ModelError(f"{address} closed the connection before the response was complete", retryable=True)
+        case InvalidURL() | UnicodeError():  # an impossible host name
+            return ModelError(f"{address} is not a valid address", fatal=True)
+    return ModelError(f"{address} closed the connection, or is not an HTTP server", retryable=True)

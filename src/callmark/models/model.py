@@ -1,8 +1,8 @@
-"""The model contract: a model predicts the next step of a case, or raises why it cannot.
+"""The model contract: a model predicts the next step of a case, or raises.
 
-A prediction is what the model did, right or wrong: malformed calls and no call at all are predictions. `ModelError` is everything that is
-not the model's doing: a time-out, a refused connection, a rate limit, a crash in the user's own agent. `ModelFailure` is the model's doing
-and is scored as a prediction without calls.
+A prediction is what the model did, right or wrong: malformed calls and a missing call are predictions. `ModelError` is for everything that
+is not the model's fault, such as a timeout, a refused connection, a rate limit or a crash in the user's own agent; it is excluded from
+scores. `ModelFailure` is the model's fault and is scored as a prediction without calls.
 """
 
 from types import TracebackType
@@ -18,17 +18,32 @@ TrailingAssistant = Literal["drop", "keep"]
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """Price of a million input tokens and of a million output tokens, in any currency."""
+    """Price per million input tokens and per million output tokens, in any currency."""
 
     input: float
     output: float
 
 
 class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Settings of one model, from the command line or from a `[models.NAME]` table of `callmark.toml`. `model` is the spec.
+    """Settings of one model, from Python, the command line, or a `[models.NAME]` table of `callmark.toml`.
 
-    `params` go into the request unchanged. `api_key_env` names the variable that holds the key; a key itself is never a setting. None
-    leaves the choice to the provider. The fields after `price` change how fast requests are sent, not what is sent.
+    None means the provider's default. `concurrency`, `rpm`, `timeout` and `retries` affect how requests are sent, not their content.
+
+    Attributes:
+        model: Spec of the model, such as `openai:gpt-4.1-mini` or `vllm:tuned@http://localhost:8000`.
+        temperature: Sampling temperature.
+        tool_choice: `tool_choice` of the request.
+        params: Other parameters, added to the request unchanged.
+        tools_in_prompt: Describe the tools in the prompt instead of the request: `free` for free text, `constrained` for a grammar.
+        trailing_assistant: `drop` or `keep` assistant text at the end of the prompt.
+        parse: Text format of calls in the response, such as `hermes`.
+        base_url: Address of the API.
+        api_key_env: Name of the environment variable that holds the key. The key itself is never a setting.
+        price: Price per million tokens, for costs and `max_cost`.
+        concurrency: Greatest number of requests in flight.
+        rpm: Greatest number of requests per minute.
+        timeout: Seconds until a request times out.
+        retries: Number of retries after an error that may be temporary.
     """
 
     model: str = ""
@@ -48,13 +63,16 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class Capabilities(Struct, frozen=True):
-    """Facts about a model that the rest of callmark acts on, so that nothing elsewhere looks at a provider's name.
+    """What a model supports. The rest of callmark checks these fields, never the name of a provider.
 
-    `concurrency` is the number of predictions under way at a time unless the settings say otherwise. `sends_requests`: it is sent a chat
-    completion request, so the prompt rules (`trailing_assistant`) apply. `supports_trials`: a second trial may give another prediction.
-    `supports_simulation`: it can hold a conversation with a simulated user. `calls_tools`: it takes tools that callmark executes.
-    `reports_calls`: it may execute its calls itself and report them. `batch_path` is the `url` of its lines in a batch file; empty where it
-    has no batch service.
+    Attributes:
+        concurrency: Default number of concurrent predictions.
+        sends_requests: The model is sent chat completion requests, so the prompt settings (`trailing_assistant`) apply.
+        supports_trials: Another trial may return a different prediction.
+        supports_simulation: The model can take part in a simulated conversation.
+        calls_tools: The model accepts tools that callmark executes.
+        reports_calls: The model may execute its calls itself and report them.
+        batch_path: `url` of the requests in a batch file; empty if the provider has no batch API.
     """
 
     concurrency: int = 8
@@ -67,10 +85,15 @@ class Capabilities(Struct, frozen=True):
 
 
 class ModelError(CallmarkError):
-    """Reason for a missing prediction that is not the model's doing, in a sentence without any key in it. It is excluded from scores.
+    """Error that is not the model's fault, such as a timeout or a rate limit. It is excluded from scores.
 
-    `retryable`: another attempt may help; `retry_after`: not before that many seconds, as the server said; `rate_limited`: the server is
-    overloaded, so lower the concurrency; `fatal`: no other case will fare better (a wrong key, an unknown model, nobody listening).
+    The message must not contain a key.
+
+    Attributes:
+        retryable: Another attempt may succeed.
+        retry_after: Seconds to wait first, as the server requested; None if it did not.
+        rate_limited: The server is overloaded, so the concurrency is lowered.
+        fatal: Every other case will fail too: a wrong key, an unknown model, a server that is down.
     """
 
     def __init__(
@@ -83,31 +106,34 @@ class ModelError(CallmarkError):
         self.fatal = fatal
 
 
-class ModelFailure(CallmarkError):  # noqa: N818 - an error is what is excluded from scores
-    """Failure that is the model's doing: scored as a prediction without calls, whose text is the sentence."""
+class ModelFailure(CallmarkError):  # noqa: N818 - errors are excluded from scores, failures are not
+    """Failure that is the model's fault. It is scored as a prediction without calls, with the message as its text."""
 
 
 class Model(Protocol):
-    """Anything that predicts. It is entered before the first case and exited after the last, also when something fails."""
+    """Protocol of a model: anything that predicts. Your own needs no base class.
+
+    A model is an async context manager: it is entered before the first case and exited after the last, even after an error.
+    """
 
     @property
     def label(self) -> str:
-        """Name in tables and folders; never with a key in it."""
+        """Name in tables and folders, without secrets."""
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """Facts about the model; they do not change while it is open."""
+        """What the model supports; constant while it is open."""
         ...
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return everything that shapes the prediction (the trial need not be part of it), as the cache key; None disables the cache."""
+        """Return everything that affects the prediction (except the trial) as a cache key; None disables the cache."""
         ...
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return what the model did, with tokens and cost in `usage`; raise `ModelError` or `ModelFailure`, and nothing else.
+        """Return the prediction, with tokens and cost in `usage`. Raise only `ModelError` or `ModelFailure`.
 
-        Seconds, attempts and the price are added by the caller.
+        The caller adds latency and attempts, and the cost if it is missing.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Models that Ollama serves: `ollama:NAME`."""
+"""Models served by Ollama: `ollama:NAME`."""
 
 import re
 
@@ -9,10 +9,10 @@ _PORT = re.compile(r":[0-9]+$")
 
 
 class OllamaProvider(ChatProvider, frozen=True, kw_only=True):
-    """Ollama: no key, and an address that OLLAMA_HOST may shorten."""
+    """Ollama: no key; OLLAMA_HOST may be a host, a port or an address."""
 
     def read_override(self, text: str) -> str:
-        """Return OLLAMA_HOST as Ollama takes it: a host, a port, both, or an address. 0.0.0.0, where a server listens, is this machine."""
+        """Read OLLAMA_HOST as Ollama does: a host, a port, both, or an address. 0.0.0.0 becomes 127.0.0.1."""
         if "://" not in text:
             host, slash, path = text.partition("/")
             name, colon, port = host.rpartition(":") if _PORT.search(host) else (host, ":", "11434")

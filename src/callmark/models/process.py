@@ -1,13 +1,13 @@
-"""A program as a model: `cmd:COMMAND`, one process, started without a shell, that reads requests and writes predictions, a JSON line each.
+"""A program as a model: `cmd:COMMAND`. One process, started without a shell, reads requests and writes predictions as JSON Lines.
 
     in    {"id": "h01:4#17", "trial": 0, "messages": […], "tools": […]}
     out   {"id": "h01:4#17", "tool_calls": […]}
 
-An output line has any shape that predictions have. It belongs to the request that its `id` names; one that names none belongs to the oldest
-open request, so a program that responds to every request in order may leave the id out. A line that comes too late, or twice, is dropped.
-When the process ends, its open requests are errors, and it is started again for the next one.
+An output line may have any shape of a prediction. It is matched to its request by `id`. A line without an id is matched to the oldest open
+request, so a program that responds in order may omit the id. Late and duplicate lines are dropped. When the process exits, its open
+requests become errors, and it is restarted for the next request.
 
-Pipes are read and written in daemon threads, so a process that reads nothing or writes without end delays nothing else.
+Pipes are read and written in daemon threads, so a process that never reads, or never stops writing, does not block anything else.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ from callmark.types import Case, Prediction
 MAX_LINE_BYTES = 16 << 20
 MAX_STARTS = 3  # in a row without a prediction
 
-_EXIT_TIMEOUT = 1.0  # seconds in which a process may end by itself
+_EXIT_TIMEOUT = 1.0  # seconds before a process is killed
 _CHUNK = 1 << 16
-_STDERR_TAIL = 4096  # bytes that are kept
-_MAX_QUOTED = 200  # characters of its output in a message
+_STDERR_TAIL = 4096  # bytes
+_MAX_QUOTED = 200  # characters of output in a message
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 _CAPABILITIES = Capabilities(8, reports_calls=True)
 
@@ -57,7 +57,7 @@ Result = Prediction | ModelError
 
 
 class ProcessModel:
-    """A program as a model. Raises `BadInput` for an invalid command, and on entering for a program that cannot be started."""
+    """A program as a model. Raises `BadInput` for an invalid command and, on entry, for a program that cannot be started."""
 
     capabilities = _CAPABILITIES
 
@@ -65,11 +65,11 @@ class ProcessModel:
         try:
             self._words = shlex.split(command)
         except ValueError as error:
-            raise BadInput(f"the command of cmd: cannot be read: {str(error).lower()}", "Quote it as in a shell.") from None
+            raise BadInput(f"cmd: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
         if not self._words or not self._words[0]:
-            raise BadInput("cmd: names no program", "Name one with its arguments: cmd:'python agent.py'.")
+            raise BadInput("cmd: the command is empty", "Give a program and its arguments: cmd:'python agent.py'")
         if not timeout > 0:
-            raise BadInput(f"the time-out of cmd: is {timeout:g} seconds, more than 0 was expected")
+            raise BadInput(f"cmd: timeout: expected more than 0 seconds, got {timeout:g}")
         self._name = program_name(self._words)
         self.label = f"cmd-{self._name}"
         self._timeout = timeout
@@ -78,21 +78,21 @@ class ProcessModel:
         self._failed_starts = 0  # in a row, without a prediction
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return None: what the program does is unknown."""
+        """Return None: the program may change, so predictions cannot be cached."""
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return the prediction in the line that the program writes for the request."""
+        """Send a request line and return the prediction in the line that the program writes for it."""
         process = self._running_process()
         self._requests += 1
-        request_id = f"{scrub(case.id)}#{self._requests}"  # unique to every attempt, so that a late line is known for one
+        request_id = f"{scrub(case.id)}#{self._requests}"  # unique per attempt, so that a late line can be recognized
         future = process.send(request_id, _request_line(case, trial, request_id))
         try:
             async with asyncio.timeout(self._timeout):
                 result = await future
         except TimeoutError:
-            why = "" if process.has_predicted else ": does it read standard input line by line, and flush what it writes?"
-            raise ModelError(f"{self._name} did not answer within {self._timeout:g} s{why}") from None
+            advice = "" if process.has_predicted else ". Check that it reads standard input line by line and flushes its output"
+            raise ModelError(f"{self._name} did not respond within {self._timeout:g} seconds{advice}") from None
         if isinstance(result, ModelError):
             raise result
         return structs.replace(result, case=case.id, trial=trial)
@@ -102,7 +102,7 @@ class ProcessModel:
         try:
             self._process = self._start()
         except (OSError, ValueError) as error:
-            raise BadInput(self._start_problem(error), "Name a program that is installed, or the path of one.") from None
+            raise BadInput(self._start_problem(error), "Check that it is installed, or give its path.") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -111,15 +111,15 @@ class ProcessModel:
             self._process = None
 
     def _running_process(self) -> "_Process":
-        """Return the process, started again where it has ended."""
+        """Return the process; restart it if it has exited."""
         previous = self._process
         if previous is not None and not previous.end:
             return previous
         if previous is not None:
             self._failed_starts = 0 if previous.has_predicted else self._failed_starts + 1
             if self._failed_starts >= MAX_STARTS:
-                times = f"{self._name} was started {MAX_STARTS} times and never answered"
-                raise ModelError(f"{times}; the last time {previous.end}", fatal=True)
+                times = f"{self._name} was started {MAX_STARTS} times and never returned a prediction"
+                raise ModelError(f"{times}; the last time, {previous.end}", fatal=True)
         try:
             self._process = self._start()
         except (OSError, ValueError) as error:
@@ -131,12 +131,12 @@ class ProcessModel:
 
     def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
-            return f"there is no program called {self._words[0]!r}"
+            return f"{self._words[0]!r}: no such program"
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 
 
 class _Process:
-    """One process, from its start to its end; `end` says how it ended, and is empty until then. For one event loop."""
+    """One process, used from one event loop. `end` describes how it ended, and is empty while it runs."""
 
     def __init__(self, words: list[str], name: str, request_count: Callable[[], int]) -> None:
         self.end = ""
@@ -145,9 +145,9 @@ class _Process:
         self._request_count = request_count
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._open: dict[str, asyncio.Future[Result]] = {}  # in the order of the requests; abandoned ones too
+        self._open: dict[str, asyncio.Future[Result]] = {}  # in request order, canceled requests included
         self._input: SimpleQueue[bytes | None] = SimpleQueue()
-        self._unread_chunks = Semaphore(4)  # so that a flood does not pile up
+        self._unread_chunks = Semaphore(4)  # limits memory if the process writes faster than its output is read
         self._exited = Event()
         self._closed_output = False
         self._stderr = b""
@@ -157,8 +157,8 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # its children can be killed with it, and Ctrl-C does not reach it
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # else a Python program buffers its output
+            start_new_session=True,  # allows killing its children too, and keeps Ctrl-C from reaching it
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # otherwise a Python program buffers its output
         )
         self._stdout_thread, self._stderr_thread = (
             Thread(target=run, name="callmark-process", daemon=True) for run in (self._read_stdout, self._read_stderr)
@@ -171,19 +171,19 @@ class _Process:
             thread.start()
 
     def send(self, request_id: str, line: bytes) -> "asyncio.Future[Result]":
-        """Send a request and return the future of its result. The future may be canceled: then its output line is dropped."""
+        """Send a request and return a future for its result. If the future is canceled, the output line is dropped."""
         future: asyncio.Future[Result] = self._loop.create_future()
         self._open[request_id] = future
         self._input.put(line)
         return future
 
     async def close(self) -> None:
-        """Close its input, give it a moment, then kill it with its children."""
+        """Close its input, wait a moment, then kill it and its children."""
         self._input.put(None)
         try:
             await asyncio.wait({self._ended}, timeout=_EXIT_TIMEOUT)
         finally:
-            if not self._ended.done():  # else its process id may be another's by now
+            if not self._ended.done():  # otherwise its process id may have been reused
                 self._kill()
         await asyncio.wait({self._ended}, timeout=5 * _EXIT_TIMEOUT)
 
@@ -196,7 +196,7 @@ class _Process:
                 future.set_result(self._read_line(line))
 
     def _pop_request(self, line: bytes) -> "asyncio.Future[Result] | None":
-        """Return the request that a line belongs to; None where it had its line before."""
+        """Remove and return the request that a line belongs to; None if that request already has its line."""
         request_id = _output_id(line)
         if request_id in self._open:
             return self._open.pop(request_id)
@@ -211,7 +211,7 @@ class _Process:
         try:
             prediction = read_output(line)
         except BadInput as error:
-            return ModelError(f"{self._name} wrote no answer but {_quote(line)}: {error}")
+            return ModelError(f"{self._name} wrote {_quote(line)}, which is not a prediction: {error}")
         except ModelError as error:
             self.has_predicted = True
             return error
@@ -219,19 +219,19 @@ class _Process:
         return prediction
 
     def _end(self, status: int) -> None:
-        how = f"it was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it ended with exit status {status}"
+        how = f"it was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it exited with status {status}"
         lines = self._stderr.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        self.end = ("it closed its output" if self._closed_output else how) + (f", its last words {_quote(last)}" if last else "")
+        self.end = ("it closed its output" if self._closed_output else how) + (f", standard error ends with {_quote(last)}" if last else "")
         self._input.put(None)
         for future in self._open.values():
             if not future.done():
-                future.set_result(ModelError(f"{self._name} did not answer: {self.end}"))
+                future.set_result(ModelError(f"{self._name} did not respond: {self.end}"))
         self._open.clear()
         self._ended.set_result(None)
 
     def _call_in_loop(self, function: Callable[..., None], *arguments: Any) -> None:
-        with suppress(RuntimeError):  # the loop is closed, nothing waits any more
+        with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _kill(self) -> None:
@@ -248,7 +248,7 @@ class _Process:
 
     def _read_stdout(self) -> None:
         assert self._process.stdout is not None
-        begun = bytearray()  # of a line; one that is too long is cut just beyond the limit, so that it is recognized
+        begun = bytearray()  # start of a line; too long a line is cut just beyond the limit, so that it is still recognized as such
         with self._process.stdout as file:
             while chunk := file.read(_CHUNK):
                 first, *more = chunk.split(b"\n")
@@ -271,13 +271,13 @@ class _Process:
                 self._stderr = (self._stderr + chunk)[-_STDERR_TAIL:]
 
     def _wait(self) -> None:
-        if hasattr(os, "waitid"):  # it keeps its process id until it is reaped, so that no other process is killed by it
+        if hasattr(os, "waitid"):  # does not reap the process, so its id cannot be reused before the kill below
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         else:
             self._process.wait()
         self._exited.set()
         self._stdout_thread.join(_EXIT_TIMEOUT)
-        self._kill()  # children that it left behind, which hold its output open
+        self._kill()  # children that keep its output open
         status = self._process.wait()
         self._stdout_thread.join(_EXIT_TIMEOUT)
         self._stderr_thread.join(_EXIT_TIMEOUT)
@@ -288,13 +288,13 @@ def _request_line(case: Case, trial: int, request_id: str) -> bytes:
     case = case
     messages = b",".join(message_texts(case))
     line = b'{"id":%b,"trial":%d,"messages":[%b],"tools":%b}' % (dump(request_id).encode(), trial, messages, tools_text(case))
-    # between values these are white space; within a string some readers take the last two for the end of a line
+    # Some readers treat U+2028 and U+2029 as line ends, even within a string.
     line = line.replace(b"\n", b" ").replace(b"\r", b" ").replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return line + b"\n"
 
 
 def _output_id(line: bytes) -> str:
-    """Return the id of a line, also of one that is cut off; empty where it has none."""
+    """Return the id of a line, even if the line is cut off; empty if there is none."""
     with suppress(ValueError, RecursionError):
         found = _decode_id(line).id
         return found if isinstance(found, str) else ""
@@ -305,14 +305,14 @@ def _output_id(line: bytes) -> str:
 
 
 def _quote(text: bytes | str) -> str:
-    """Return how a text begins, quoted, so that nothing in it controls a terminal."""
+    """Quote the start of a text, with control characters escaped."""
     if isinstance(text, bytes):
         text = text[: 4 * _MAX_QUOTED].decode("utf-8", "replace")
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
 def program_name(words: list[str]) -> str:
-    """Return the script or module that an interpreter is given, or the program; never another argument, which may be a key."""
+    """Return the script or module of an interpreter, else the program; never another argument, because it may be a key."""
     if "-m" in words[1:-1]:
         return scrub(words[words.index("-m", 1) + 1])
     scripts = (word for word in words[1:] if word.endswith((".py", ".js", ".ts", ".sh")) and not word.startswith("-"))
@@ -320,7 +320,7 @@ def program_name(words: list[str]) -> str:
 
 
 class ProcessProvider(Provider, frozen=True, kw_only=True):
-    """A program by its command."""
+    """A program, given by its command."""
 
     def read(self, text: str, keys: Keys) -> Spec:
         keys.add_from_command(self.name_in(text))

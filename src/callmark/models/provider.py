@@ -1,8 +1,7 @@
-"""The provider contract: one kind of model, named by what stands before the colon of a spec (`openai:gpt-4.1-mini`).
+"""The provider contract: a source of models, named by the prefix of a spec (`openai` in `openai:gpt-4.1-mini`).
 
-A provider is an object in a file of its own. It knows its name, an example, its capabilities, which settings and parameters it takes, how
-to read a spec and how to open a model. The registry finds it: ours in its table, others by an entry point of the group `callmark.models`,
-whose name is the provider's.
+A provider has a name, an example, capabilities, and the settings and parameters it supports. It reads specs and opens models. The registry
+finds built-in providers in its table, and others by an entry point in the group `callmark.models` with the provider's name.
 """
 
 from importlib.util import find_spec
@@ -19,10 +18,15 @@ REQUEST_SETTINGS = ("temperature", "tool_choice", "tools_in_prompt", "base_url",
 
 
 class Provider(Struct, frozen=True, kw_only=True):
-    """One kind of model; subclass it and define `open`.
+    """A source of models. Subclass it and define `open`; register an instance under the entry point group `callmark.models`.
 
-    `example` is a complete spec. `settings` are those of `REQUEST_SETTINGS` that it takes, `params` the names of parameters that it takes
-    (None: any). `needs_name`: its spec has something after the colon.
+    Attributes:
+        name: Prefix of its specs: `openai` in `openai:gpt-4.1-mini`.
+        example: A complete spec, for messages.
+        capabilities: What its models support.
+        settings: The supported settings among `temperature`, `tool_choice`, `tools_in_prompt`, `base_url` and `api_key_env`.
+        params: Names of the supported parameters; None for any.
+        needs_name: Whether a spec must have something after the colon.
     """
 
     name: str
@@ -33,43 +37,50 @@ class Provider(Struct, frozen=True, kw_only=True):
     needs_name: bool = True
 
     def read(self, text: str, keys: Keys) -> "Spec":
-        """Return the spec that a text stands for; raise `BadInput` where it names no model. Secrets in it are added to `keys`."""
+        """Parse a spec; raise `BadInput` if it is incomplete. Its secrets are added to `keys`."""
         name = self.name_in(text)
         shown = f"{self.name}:{scrub(name)}"
         hidden = keys.hide(shown)
         return Spec(self, name, "", hidden, hidden != shown)
 
     def name_in(self, text: str) -> str:
-        """Return what follows the colon; raise `BadInput` where nothing does and something is needed."""
+        """Return the part after the colon; raise `BadInput` if it is missing and needed."""
         _, colon, name = text.partition(":")
         if not colon or (self.needs_name and not name.strip()):
-            raise BadInput(f"{self.name} alone names no model, {self.example} was expected")
+            raise BadInput(f"expected a model such as {self.example}, got {self.name}{colon}")
         return name.strip()
 
     def open(self, spec: "Spec", settings: ModelSettings, keys: Keys) -> Model:
-        """Return the model, not yet entered; raise `BadInput` for what cannot work."""
+        """Return the model, not yet entered; raise `BadInput` if it cannot be opened."""
         raise NotImplementedError
 
     def status(self, keys: Keys) -> "ProviderStatus":
-        """Return whether it can be used here, and what is missing. Nothing is requested and nothing heavy imported to find out."""
+        """Return whether the provider is ready, or what is missing. Sends no request and imports nothing heavy."""
         return ProviderStatus(self.name, self.example)
 
     def check_settings(self, spec: "Spec", settings: ModelSettings) -> None:
-        """Raise `BadInput` for a setting or a parameter that means nothing to it."""
+        """Raise `BadInput` for a setting or a parameter that the provider does not support."""
         for name in settings.params if self.params is not None else ():
-            if name not in (taken := self.params or ()):
-                known = f"its only one is {taken[0]}" if len(taken) == 1 else f"it takes {', '.join(taken)}"
-                why = f"{known}{did_you_mean(name, taken)}" if taken else "it is sent no request"
-                raise BadInput(f"{spec.shown} takes no parameter {name!r}: {why}")
+            if not self.params:
+                raise BadInput(f"{spec.shown} does not support parameters, got {name!r}")
+            if name not in self.params:
+                raise BadInput(
+                    f"{spec.shown}: unknown parameter {name!r}{did_you_mean(name, self.params)}", f"Supported: {', '.join(self.params)}."
+                )
         for name in REQUEST_SETTINGS:
             if name not in self.settings and getattr(settings, name) not in (None, ""):
-                raise BadInput(f"{spec.shown} is sent no request, so {name} means nothing to it")
+                raise BadInput(f"{spec.shown} does not support {name}: it is not a chat API")
 
 
 class Spec(Struct, frozen=True):
-    """A model by name. `url` is the address in it, as it was given; empty where there is none.
+    """A parsed model spec.
 
-    `shown` is what is stored and printed: `…` stands for what is secret in it, and `secret` says that there is such a thing.
+    Attributes:
+        provider: The provider that it names.
+        name: The part after the colon.
+        url: The address in it, unchanged; empty if there is none.
+        shown: What is stored and printed, with `…` in place of secrets.
+        secret: Whether it contains secrets.
     """
 
     provider: Provider
@@ -83,7 +94,7 @@ class Spec(Struct, frozen=True):
 
 
 class ProviderStatus(Struct, frozen=True):
-    """One row of `--list-models`: what is missing, empty where it is ready; `address` is the one that overrides the usual, or empty."""
+    """One row of `--list-models`. `missing` is empty if the provider is ready; `address` overrides the default, or is empty."""
 
     name: str
     example: str
@@ -96,8 +107,8 @@ class ProviderStatus(Struct, frozen=True):
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be found; it is not imported."""
+    """Return whether a module is installed, without importing it."""
     try:
         return find_spec(module) is not None
-    except (ImportError, ValueError):  # the package around it is missing, or half imported
+    except (ImportError, ValueError):  # its parent package is missing or only partly imported
         return False

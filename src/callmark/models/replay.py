@@ -1,6 +1,6 @@
-"""Recorded predictions as a model: `replay:FILE`, in any shape that predictions are read in.
+"""Recorded predictions as a model: `replay:FILE`, in any supported format.
 
-They are matched to cases as in grading: by case id and trial, or, where no row names its case, by the index of the case.
+They are matched to cases as in grading: by case id and trial, or by order if no row has a case id.
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
 from callmark.types import Case, Prediction, Usage
 
-_YIELD_EVERY = 64  # predictions after which other tasks get a chance to run
-_RUN_FILE = "predictions"  # the stem of the file in every run folder: then the folder names the model
+_YIELD_EVERY = 64  # predictions after which other tasks may run
+_RUN_FILE = "predictions"  # the file name in a run folder, whose name is a better label
 _CAPABILITIES = Capabilities(8, supports_simulation=False)
 
 
 class ReplayModel:
-    """Predictions of a file, which is read on entering; a broken row raises `BadInput` then.
+    """Predictions from a file, which is read on entry; an invalid row raises `BadInput` then.
 
-    A case without a prediction, a trial that was not recorded and a recorded error raise `ModelError`.
+    A case or trial without a prediction, and a recorded error, raise `ModelError`.
     """
 
     capabilities = _CAPABILITIES
 
     def __init__(self, path: str, *, parse: str | None = None) -> None:
         if not path:
-            raise BadInput("replay: names no file", "Name the file of recorded answers: replay:predictions.jsonl.")
+            raise BadInput("replay: the file is missing", "Give a file of predictions: replay:predictions.jsonl")
         file = Path(path)
         if path != "-" and (file.is_file() or file.is_dir() or not file.exists()):  # a pipe can be read only once
             Rows(path).close()
@@ -48,14 +48,14 @@ class ReplayModel:
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return what was recorded."""
+        """Return the recorded prediction."""
         self._count += 1
         if not self._count % _YIELD_EVERY:
             await asyncio.sleep(0)
         found = self._predictions.find(case, trial)
         if found is None:
             which = f", trial {trial}" if trial else ""
-            raise ModelError(f"no answer is recorded for case {scrub(case.id)}{which}")
+            raise ModelError(f"no recorded prediction for case {scrub(case.id)}{which}")
         if found.error:
             raise ModelError(found.error)
         recorded = found.usage
@@ -71,10 +71,10 @@ class ReplayModel:
 
 
 class ReplayProvider(Provider, frozen=True, kw_only=True):
-    """Predictions of a file."""
+    """Predictions from a file."""
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return ReplayModel(spec.name, parse=settings.parse)
 
 
-PROVIDER = ReplayProvider(name="replay", example="replay:answers.jsonl", capabilities=_CAPABILITIES)
+PROVIDER = ReplayProvider(name="replay", example="replay:predictions.jsonl", capabilities=_CAPABILITIES)

@@ -1,6 +1,6 @@
-"""Calls that satisfy expected ones: a value for every matcher.
+"""Calls that satisfy expected calls: a concrete value for every matcher.
 
-A value is guessed and then checked by the rule that grading uses, so what is returned is correct, and what is not found may still exist.
+Values are guessed and then checked as in grading. A returned call is always correct, but one may exist that is not found.
 """
 
 import re
@@ -17,13 +17,13 @@ _NO_VALUE = object()
 
 
 def satisfy_call(call: Call, guess_values: Callable[[str], list[Any]], *, messages: Sequence[Message] = ()) -> Call:
-    """Return the expected call with a value for every matcher; raise `ModelError` where no value is found.
+    """Return the expected call with a value for every matcher; raise `ModelError` if no value is found.
 
-    `guess_values` returns plausible values of a parameter by its name, the best first. An optional argument that nothing satisfies is left
-    out. Without matchers the call itself is returned, without its id, and nothing is guessed.
+    `guess_values` returns plausible values of a parameter by name, best first. An optional argument that nothing satisfies is left out. A
+    call without matchers is returned as it is, without its id.
     """
     if call.malformed:
-        raise ModelError(f"the expected call of {call.name or 'no tool'} is malformed: nothing can be said to fulfil it")
+        raise ModelError(f"the expected call{f' of {call.name}' if call.name else ''} is malformed, so no call can satisfy it")
     if not has_matcher(list(call.arguments.values())):
         return Call(call.name, call.arguments)
     arguments = {}
@@ -32,12 +32,12 @@ def satisfy_call(call: Call, guess_values: Callable[[str], list[Any]], *, messag
         if found is not _NO_VALUE:
             arguments[key] = found
         elif not is_optional(expected):
-            raise ModelError(f"no value can be found for {key} of {call.name} that fulfils {dump(expected)[:200]}")
+            raise ModelError(f"no value found for {key} of {call.name} that satisfies {dump(expected)[:200]}")
     return Call(call.name, arguments)
 
 
 def _candidates(expected: Any, guesses: list[Any], messages: Sequence[Message]) -> Iterator[Any]:
-    """Yield values that may satisfy an expected one, the likeliest first."""
+    """Yield values that may satisfy an expected value, most likely first."""
     if not is_matcher(expected):
         if isinstance(expected, dict | list) and has_matcher(expected):
             items = expected.items() if isinstance(expected, dict) else enumerate(expected)
@@ -73,7 +73,7 @@ def _words(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _example_of(pattern: str) -> str:
-    """Return a text that a simple pattern matches in full; an arbitrary text for a complex one."""
+    """Return a text that matches a simple pattern; for a complex pattern, it may not match."""
     from importlib import import_module
 
     try:
@@ -83,7 +83,7 @@ def _example_of(pattern: str) -> str:
 
 
 def _letters(parsed: Any) -> Iterator[str]:
-    """Yield a text for each part of a pattern as Python's parser gives it: as few repetitions as allowed, the first of its branches."""
+    """Yield a text for each part of a parsed pattern: the fewest repetitions allowed, the first branch."""
     for operation, argument in parsed:
         match str(operation):
             case "LITERAL":

@@ -1,9 +1,9 @@
 """Simulated models with known fault rates: `scripted:perfect`, `hasty`, `forgetful`, `chatty`. They see the expected calls.
 
-They show callmark at work without a model, and check its metrics: `RATES` says how often each fault occurs. A prediction has one fault at
-most. A fault that cannot occur in a case (there is no argument to leave out) does not, so a rate is per case in which it can.
+They are for trying callmark without a model and for checking its metrics: `RATES` defines how often each fault occurs. A prediction has at
+most one fault. A rate applies to the cases in which the fault can occur: no argument can be missing if there are none.
 
-A prediction depends on the seed, the kind, the id of the case and the trial, and on nothing else.
+A prediction depends only on the seed, the kind, the case id and the trial.
 """
 
 import asyncio
@@ -31,15 +31,16 @@ RATES: Mapping[ScriptedKind, Mapping[FaultKind, float]] = {
 KINDS: tuple[ScriptedKind, ...] = get_args(ScriptedKind)
 
 _CAPABILITIES = Capabilities(8, supports_simulation=False)
-_YIELD_EVERY = 64  # predictions after which other tasks get a chance to run
-_TEXTS_WITH_CALLS = ("", "One moment.", "Let me look that up.", "I will see to it.")
-_TEXTS_INSTEAD_OF_CALLS = ("Happy to help! Could you tell me a little more first?", "Of course. Just to be sure: is that what you want?")
-_TEXTS_WITHOUT_CALLS = ("Is there anything else I can do for you?", "You are welcome.", "Let me know how you would like to go on.")
+_YIELD_EVERY = 64  # predictions after which other tasks may run
+_TEXTS_WITH_CALLS = ("", "One moment.", "Let me look that up.", "I'll take care of that.")
+_TEXTS_INSTEAD_OF_CALLS = ("Happy to help! Could you tell me a little more first?", "Sure. Just to confirm: is that what you want?")
+_TEXTS_WITHOUT_CALLS = ("Is there anything else I can do for you?", "You're welcome.", "Let me know how you would like to proceed.")
 
 
 class ScriptedModel:
-    """Expected calls, with faults at the rates of a kind. An unknown kind raises `BadInput`; a case whose expected calls no call can
-    satisfy raises `ModelError`.
+    """Predicts the expected calls, with faults at the rates of a kind. Raises `BadInput` for an unknown kind.
+
+    `predict` raises `ModelError` if no call can satisfy an expected call.
     """
 
     capabilities = _CAPABILITIES
@@ -47,19 +48,19 @@ class ScriptedModel:
     def __init__(self, kind: str, *, seed: int = 0) -> None:
         known = next((name for name in KINDS if name == kind), None)
         if known is None:
-            raise BadInput(f"there is no scripted model called {kind!r}{did_you_mean(kind, KINDS)}", f"They are {', '.join(KINDS)}.")
+            raise BadInput(f"unknown scripted model {kind!r}{did_you_mean(kind, KINDS)}", f"Supported: {', '.join(KINDS)}.")
         self.label = f"scripted-{kind}"
         self._kind: ScriptedKind = known
         self._seed = seed
         self._count = 0
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return None: computing a prediction is faster than looking it up."""
+        """Return None: computing a prediction is faster than reading the cache."""
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Return the expected calls, or these with a fault."""
-        from callmark.models.fault_injection import Scene  # the grader takes a while to import
+        """Return the expected calls, possibly with a fault."""
+        from callmark.models.fault_injection import Scene  # the grader is slow to import
 
         self._count += 1
         if not self._count % _YIELD_EVERY:
@@ -87,12 +88,12 @@ class ScriptedModel:
 
 
 class ScriptedProvider(Provider, frozen=True, kw_only=True):
-    """Simulated models, by their kind."""
+    """Simulated models, given by kind."""
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         seed = settings.params.get("seed", 0)
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise BadInput(f"seed is {seed!r}, a whole number was expected")
+            raise BadInput(f"seed: expected an integer, got {seed!r}")
         return ScriptedModel(spec.name, seed=seed)
 
 

@@ -1,12 +1,13 @@
-"""Model specs: the provider that a text names, and the model that it opens.
+"""Model specs: find the provider and open the model.
 
     openai:NAME    azure:DEPLOYMENT    anthropic:NAME    gemini:NAME    ollama:NAME    vllm:NAME@URL    http://host:port/v1#NAME
     replay:FILE    python:module:function    cmd:COMMAND    scripted:NAME    chatbot:URL    local:
 
-and whatever installed packages add (entry points of the group `callmark.models`).
+Installed packages may add providers (entry points in the group `callmark.models`).
 """
 
 import re
+from pathlib import Path
 from typing import NoReturn
 
 from callmark import registry
@@ -18,13 +19,13 @@ from callmark.models.model import Model, ModelSettings
 from callmark.models.provider import Provider, ProviderStatus, Spec
 from callmark.wording import did_you_mean
 
-_SCHEMES = {"https": "http"}  # an address names its provider by its scheme
+_SCHEMES = {"https": "http"}  # the scheme of an address is its provider
 _ADDRESS = "http://localhost:8000/v1#NAME"
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(?:[/#?]|$)")
 
 
 def read_spec(text: str, keys: Keys) -> Spec:
-    """Return the model that a spec names; anything else raises `BadInput`. Secrets in an address are hidden everywhere from now on."""
+    """Parse a model spec; raise `BadInput` if it is invalid. Secrets in an address are hidden from now on."""
     text = text.strip()
     word, colon, _ = text.partition(":")
     name = word.lower()
@@ -34,33 +35,33 @@ def read_spec(text: str, keys: Keys) -> Spec:
 
 
 def open_model(settings: ModelSettings, keys: Keys) -> tuple[Model, Spec]:
-    """Return the model of these settings, not yet entered, and its spec. What cannot work raises `BadInput` before any request."""
+    """Return the model of these settings, not yet entered, and its spec. Invalid settings raise `BadInput` before any request."""
     spec = read_spec(settings.model, keys)
     check_params(settings.params)
     spec.provider.check_settings(spec, settings)
     try:
         return spec.provider.open(spec, settings, keys), spec
-    except BadInput as error:  # what a module raised while it was imported may have a key in it
+    except BadInput as error:  # the message of a failed import may contain a key
         raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
 
 
 def is_provider(name: str) -> bool:
-    """Return whether specs may begin with this word; nothing is imported for it."""
+    """Return whether specs may start with this word. Nothing is imported."""
     return name in _SCHEMES or registry.is_known("models", name)
 
 
 def find_provider(name: str) -> Provider:
-    """Return a provider by its name; raise `BadInput` for an unknown one, and for an entry point that offers something else."""
+    """Return a provider by name; raise `BadInput` if it is unknown, or if its entry point is not a provider of that name."""
     found = registry.find("models", name)
     found = found() if isinstance(found, type) else found
     if not isinstance(found, Provider) or found.name != name:
         kind = f"the provider {found.name!r}" if isinstance(found, Provider) else type(found).__name__
-        raise BadInput(f"the entry point {name!r} of callmark.models is {kind}, a callmark.Provider called {name!r} was expected")
+        raise BadInput(f"entry point {name!r} of callmark.models: expected a callmark.Provider named {name!r}, got {kind}")
     return found
 
 
 def list_providers(keys: Keys) -> list[ProviderStatus]:
-    """Return the status of every provider, built-ins first; one that cannot be imported is listed with the reason."""
+    """Return the status of every provider, built-ins first; a provider that cannot be imported is listed with the reason."""
     found = []
     for name in registry.names("models"):
         try:
@@ -72,15 +73,24 @@ def list_providers(keys: Keys) -> list[ProviderStatus]:
 
 def _refuse_unknown(text: str, word: str, keys: Keys) -> NoReturn:
     names = registry.names("models")
-    hint = f"A model is named {', '.join(status.example for status in list_providers(keys))}."
+    hint = f"Supported: {', '.join(status.example for status in list_providers(keys))}"
     shown = mask_address(text, keys)
     if not text:
-        raise BadInput("no model is named", hint)
+        raise BadInput("the model is empty", hint)
     if "://" in text:
-        raise BadInput(f"{shown} does not begin with http:// or https://, {_ADDRESS} was expected", hint)
+        raise BadInput(f"expected an address that starts with http:// or https://, as in {_ADDRESS}, got {shown}")
     if _WITHOUT_SCHEME.match(text):
-        raise BadInput(f"{shown} looks like an address without http:// before it, {_ADDRESS} was expected", hint)
+        raise BadInput(f"{shown} looks like an address without http://; expected an address like {_ADDRESS}")
+    near = did_you_mean(word, names) or _python_spec(shown)
     if ":" not in text:
-        near = did_you_mean(word, names) or f". Is it openai:{shown}?"
-        raise BadInput(f"{shown} names no provider{near}", hint)
-    raise BadInput(f"there is no provider called {scrub(keys.hide(word))}{did_you_mean(word, names)}", hint)
+        raise BadInput(f"{shown} has no provider{near or f'. Did you mean openai:{shown}?'}", hint)
+    raise BadInput(f"unknown provider {scrub(keys.hide(word))!r}{near}", hint)
+
+
+def _python_spec(text: str) -> str:
+    """Return the suggestion for a Python file or module of the current folder without `python:`; empty if there is none."""
+    module, _, function = text.partition(":")
+    module = module.removesuffix(".py")
+    if not module.isidentifier() or not Path(f"{module}.py").is_file():
+        return ""
+    return f". Did you mean python:{module}:{function or 'FUNCTION'}?"

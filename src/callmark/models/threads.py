@@ -1,6 +1,6 @@
-"""Daemon threads for code that is not ours: a function that blocks or never returns delays neither other predictions nor the exit.
+"""Daemon threads for user code: a function that blocks or never returns delays neither other predictions nor the exit.
 
-What the code raises, `SystemExit` too, comes back as a value beside what it returns: nothing of it is raised here.
+Exceptions of the code, including `SystemExit`, are returned as values, not raised.
 """
 
 import asyncio
@@ -10,13 +10,13 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-Outcome = tuple[Any, BaseException | None]  # what a function returned, or what it raised
+Outcome = tuple[Any, BaseException | None]  # the return value, and the exception if one was raised
 
-_STOP_TIMEOUT = 1.0  # seconds in which an event loop may end
+_STOP_TIMEOUT = 1.0  # seconds to wait for an event loop to stop
 
 
 class DaemonThreads:
-    """Daemon threads that call functions: as many as there are calls at a time, reused. One that hangs is never waited for."""
+    """Reusable daemon threads that call functions, one per concurrent call. Hanging threads are never waited for."""
 
     def __init__(self) -> None:
         self.hanging = 0
@@ -24,7 +24,7 @@ class DaemonThreads:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     async def call(self, function: Callable[[], Any]) -> Outcome:
-        """Return what the function returns or raises. It may be canceled: then the call counts as hanging until it returns."""
+        """Return the outcome of a function. A canceled call counts as hanging until the function returns."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Outcome] = loop.create_future()
 
@@ -37,7 +37,7 @@ class DaemonThreads:
 
         def job() -> None:
             outcome = _call(function)
-            with suppress(RuntimeError):  # the loop was closed while it hung
+            with suppress(RuntimeError):  # the loop was closed in the meantime
                 loop.call_soon_threadsafe(finish, outcome)
 
         if self._idle:
@@ -53,7 +53,7 @@ class DaemonThreads:
             raise
 
     def stop(self) -> None:
-        """End the threads, those that hang when they return. Nothing can be called after that."""
+        """Stop the threads; hanging threads stop when their function returns. No call is possible after that."""
         for _ in range(self._running):
             self._jobs.put(None)
 
@@ -63,7 +63,7 @@ class DaemonThreads:
 
 
 class LoopThread:
-    """An event loop in a daemon thread: what blocks in it, or ignores cancellation, delays nothing else."""
+    """An event loop in a daemon thread: a task that blocks or ignores cancellation delays nothing else."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -72,15 +72,15 @@ class LoopThread:
 
     @property
     def is_running(self) -> bool:
-        """Whether the loop still runs: a task that exits takes its loop with it."""
+        """Whether the loop is running. A task that raises `SystemExit` ends it."""
         return self._thread.is_alive()
 
     async def call(self, function: Callable[[], Awaitable[Any]]) -> Outcome:
-        """Return what the awaitable that the function makes returns or raises."""
+        """Return the outcome of the awaitable that the function returns."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_call_async(function), self._loop))
 
     async def stop(self) -> None:
-        """Cancel what is left and end the thread; one that does not end soon is left to end with the process."""
+        """Cancel remaining tasks and stop the thread. If it does not stop soon, it is left running until the process exits."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         for _ in range(int(_STOP_TIMEOUT / 0.005)):
             if not self._thread.is_alive():
@@ -95,7 +95,7 @@ class LoopThread:
                 task.cancel()
             if left:
                 _, hanging = self._loop.run_until_complete(asyncio.wait(left, timeout=_STOP_TIMEOUT / 2))
-                if hanging:  # destroyed with the loop, they would cause warnings
+                if hanging:  # closing the loop would cause warnings about pending tasks
                     self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
@@ -105,7 +105,7 @@ class LoopThread:
 def _call(function: Callable[[], Any]) -> Outcome:
     try:
         return function(), None
-    except BaseException as error:  # SystemExit too: it is the agent's, not ours
+    except BaseException as error:  # SystemExit too: it comes from the agent
         return None, error
 
 

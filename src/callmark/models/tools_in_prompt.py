@@ -1,7 +1,7 @@
-"""Tools in the prompt, for a model without tool calling: tools in the system message, calls and results as text.
+"""Tools in the prompt, for models without tool calling: tools in the system message, calls and results as text.
 
-`free`: the model may write anything, with calls in <tool_call> tags. `constrained`: the server is asked to constrain the output to one
-call, or `{"reply": "…"}` where none is due; `parse_constrained` parses that.
+`free`: the model may write anything, with calls in <tool_call> tags. `constrained`: the request constrains the output to one call, or
+`{"reply": "…"}` for a response without a call; `parse_constrained` parses it.
 """
 
 import re
@@ -19,7 +19,7 @@ from callmark.errors import BadInput
 from callmark.models.grammar import MAX_SCHEMA_PARTS, arguments_schema
 from callmark.types import Call, Message, Tool
 
-# The call comes last: a small model repeats what it saw last, and most often.
+# The call comes last, because small models repeat what they saw last.
 _FREE = """To call a tool, answer with its name and its arguments as JSON, one line for each call:
 <tool_call>{"name": "the tool", "arguments": {"its parameter": "value"}}</tool_call>"""
 _FREE_TEXT = "When no call is due, answer in plain words."
@@ -33,9 +33,9 @@ _STRING_END = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def parse_constrained(text: str, names: Container[str] = ()) -> ParsedText:
-    """Return text and calls of a `constrained` model: `{"reply": "…"}` is text without calls, also cut off; all else is parsed for calls.
+    """Return text and calls of a `constrained` model: `{"reply": "…"}`, even if cut off, is text; anything else is parsed for calls.
 
-    `names`, the known tools, help where the server did not constrain the output.
+    `names` are the known tools; they help if the server did not constrain the output.
     """
     if found := _REPLY.match(text):
         return ParsedText((), _unquote(found[1]))
@@ -46,7 +46,7 @@ def parse_constrained(text: str, names: Container[str] = ()) -> ParsedText:
 
 
 def _unquote(quoted: str) -> str:
-    """Return the text of a JSON string; of one that is cut off as much as there is."""
+    """Return the text of a JSON string that may be cut off."""
     whole = _STRING_END.match(quoted)
     text = whole[0] if whole else quoted.rstrip("\\") + '"'
     try:
@@ -56,7 +56,7 @@ def _unquote(quoted: str) -> str:
 
 
 def messages_as_text(messages: Sequence[Message], instructions: str, *, constrained: bool) -> list[dict[str, str]]:
-    """Return messages of system, user and assistant that have only text; neighbors of one role are merged, empty ones dropped."""
+    """Convert messages to text-only messages. Consecutive messages of a role are merged; empty ones are dropped."""
     merged: list[tuple[str, list[str]]] = []
     for message in messages:
         role, text = _as_text(message, constrained=constrained)
@@ -91,14 +91,14 @@ def _call_as_text(call: Call) -> str:
 
 
 class ToolsPrompt(Struct, frozen=True):
-    """Tools as instructions for the system message; `response_format` constrains the output, and is empty where nothing does."""
+    """Tools as instructions for the system message; `response_format` constrains the output and is empty in `free` mode."""
 
     instructions: str
     response_format: dict[str, Any]
 
 
 def required_tool(choice: Any) -> str:
-    """Return what a tool choice requires: nothing (""), any call ("required"), or the name of a tool."""
+    """Return what a tool choice requires: nothing (""), any call ("required"), or a tool by name."""
     if isinstance(choice, dict):
         function = choice.get("function", choice)
         name = function.get("name") if isinstance(function, dict) else None
@@ -108,11 +108,11 @@ def required_tool(choice: Any) -> str:
 
 @lru_cache(maxsize=64)
 def tools_prompt(tools_json: bytes, required: str, constrained: bool) -> ToolsPrompt:
-    """Return the tools of a case as instructions and, where the output is constrained, as its schema."""
+    """Return the tools of a case as instructions and, for constrained output, as a JSON Schema."""
     try:
         tools = read_tools(parse(tools_json))
     except NotStrict as problem:
-        raise BadInput(f"the tools cannot be written into the prompt: {problem}") from None
+        raise BadInput(f"the tools cannot be put into the prompt: {problem}") from None
     tools = tuple(tool for tool in tools if tool.name == required) or tools
     budget = [MAX_SCHEMA_PARTS]
     schemas = [arguments_schema(tool.parameters, budget) for tool in tools]
@@ -134,7 +134,7 @@ def _closed_object(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _signature_lines(tool: Tool, schema: dict[str, Any]) -> Iterator[str]:
-    """Yield `book(room: string, nights?: integer): Book a room` and a line for each parameter that has a description."""
+    """Yield `book(room: string, nights?: integer): Book a room` and a line for each parameter with a description."""
     description = " ".join(tool.description.split())
     yield f"- {tool.name}({_parameters(schema)})" + (f": {description}" if description else "")
     for path, inner in _descriptions(schema, ""):

@@ -1,7 +1,7 @@
-"""The user's own code, in this process: imported by name, and called so that nothing it does can stop the rest.
+"""User code in this process: imported by name, and called so that it cannot block anything else.
 
-A sync function runs in a daemon thread, an async one in an event loop of its own. While `UserCode` is open, modules of the current folder
-can be imported, and what is printed to standard output goes to standard error.
+A sync function runs in a daemon thread, an async function in an event loop of its own. While `UserCode` is open, modules in the current
+folder can be imported, and standard output is redirected to standard error.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from callmark.models.model import ModelError
 from callmark.models.threads import DaemonThreads, LoopThread, Outcome
 from callmark.wording import did_you_mean, pluralize
 
-MAX_HANGING = 200  # calls that never returned, after which it gets no more threads
+MAX_HANGING = 200  # calls that may hang before no more are made
 
 _INSTALLED = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib")})
 _NOT_USER_CODE = ("<", os.path.join(str(Path(__file__).parent.parent), ""), os.path.join(sysconfig.get_path("stdlib"), ""))
 
 
 class UserCode:
-    """Calls functions of the user's code, called `name` in messages, each for `timeout` seconds at most."""
+    """Calls user functions, each for at most `timeout` seconds. `name` is for messages."""
 
     def __init__(self, name: str, *, timeout: float) -> None:
         self._name = name
@@ -40,18 +40,19 @@ class UserCode:
         self._folder = ""
 
     async def run(self, function: Callable[[], Any], *, what: str = "", is_async: bool = False) -> Outcome:
-        """Return what the function returns or raises; an awaitable is awaited. One that does not return in time raises `ModelError`, in
-        which it is called `what`. `is_async`: it is known to return an awaitable, and takes no time to do so.
+        """Return the outcome of a function; an awaitable is awaited. A timeout raises `ModelError`, with `what` in its message.
+
+        `is_async`: the function is known to return an awaitable without blocking.
         """
         if self._threads.hanging >= MAX_HANGING:
-            raise ModelError(f"{self._name} is asked no more: {pluralize(MAX_HANGING, 'call')} of it never came back", fatal=True)
+            raise ModelError(f"{self._name} is not called any more: {pluralize(MAX_HANGING, 'call')} never returned", fatal=True)
         try:
             async with asyncio.timeout(self._timeout):
                 value, error = await (self._await(function) if is_async else self._threads.call(function))
                 if error is None and inspect.isawaitable(value):
                     value, error = await self._await(lambda: value)
         except TimeoutError:
-            raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not come back within {self._timeout:g} s") from None
+            raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not return within {self._timeout:g} seconds") from None
         if isinstance(error, KeyboardInterrupt):
             raise error
         return value, error
@@ -60,16 +61,16 @@ class UserCode:
         """Prepare for the first call."""
         _StdoutRedirect.start()
         self._folder = os.getcwd()
-        sys.path.append(self._folder)  # for what is imported when it is called
+        sys.path.append(self._folder)  # for imports inside functions
 
     async def close(self) -> None:
-        """Clean up after the last call; what still runs is left behind."""
+        """Clean up after the last call; functions that still run are left running."""
         self._threads.stop()
         self._threads = DaemonThreads()
         if self._loop is not None:
             await self._loop.stop()
             self._loop = None
-        with suppress(ValueError):  # it may have changed the path itself
+        with suppress(ValueError):  # the user code may have changed the path
             sys.path.remove(self._folder)
         _StdoutRedirect.stop()
 
@@ -80,8 +81,8 @@ class UserCode:
 
 
 def import_user_module(module: str, spec: str) -> ModuleType:
-    """Import a module, the current folder first; raise `BadInput` where it is not found or cannot be imported."""
-    sys.path.insert(0, "")  # for the time of the import
+    """Import a module, from the current folder first; raise `BadInput` if it is not found or cannot be imported."""
+    sys.path.insert(0, "")  # only during the import
     try:
         with redirect_stdout(sys.stderr):
             return import_module(module)
@@ -89,17 +90,17 @@ def import_user_module(module: str, spec: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and error.name and (module == error.name or module.startswith(f"{error.name}.")):
             here = [path.stem for path in Path().glob("*.py")]
             raise BadInput(
-                f"there is no module {error.name} for {spec}{did_you_mean(error.name, here)}",
-                f"Run callmark in the folder that {module.partition('.')[0]} is in, or install it.",
+                f"{spec}: no module named {error.name}{did_you_mean(error.name, here)}",
+                f"Run callmark in the folder that contains {module.partition('.')[0]}, or install it.",
             ) from None
-        raise BadInput(f"the module of {spec} cannot be imported: {describe_error(error)}") from None
+        raise BadInput(f"{spec}: cannot import {module}: {describe_error(error)}") from None
     finally:
-        with suppress(ValueError):  # the module may have changed the path itself
+        with suppress(ValueError):  # the module may have changed the path
             sys.path.remove("")
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type, the message and the innermost line of the user's own code, on one line without control characters."""
+    """Return type and message of an exception and the innermost line of user code, on one line without control characters."""
     try:
         message = error_text(error.msg if isinstance(error, SyntaxError) else str(error))
     except Exception:  # an exception that cannot be shown
@@ -110,7 +111,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _source_line(error: BaseException) -> str:
-    """Return `agent.py:12`; for an error that passed none of the user's files a line of an installed one, or nothing."""
+    """Return `agent.py:12`; without a line in the user's own files, one in an installed package, or an empty string."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
         return f"{_short_path(error.filename)}:{error.lineno}"
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
@@ -125,7 +126,7 @@ def _short_path(file: str) -> str:
 
 
 class _StdoutRedirect:
-    """Standard output, redirected to standard error for as long as any user code may print."""
+    """Redirects standard output to standard error while user code may print."""
 
     users = 0
     original: TextIO | None = None

@@ -1,4 +1,4 @@
-"""Models that vLLM serves: `vllm:NAME` on this machine, or `vllm:NAME@URL`."""
+"""Models served by vLLM: `vllm:NAME` on this machine, or `vllm:NAME@URL`."""
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
@@ -8,18 +8,18 @@ from callmark.models.provider import Spec
 
 
 class VllmProvider(ChatProvider, frozen=True, kw_only=True):
-    """vLLM: the spec may hold an address after an @."""
+    """vLLM: the spec may contain an address after an @."""
 
     def read(self, text: str, keys: Keys) -> Spec:
-        """Return the spec. A name and a password may have an @ too, so the one before http counts."""
+        """Parse a spec. A name and a password may contain an @ too, so the address starts at the first @http."""
         rest = self.name_in(text)
         if "@" not in rest:
             return super().read(text, keys)
         name, at, address = rest.partition("@http")
         name = scrub(name.strip())
         if not at or not name:
-            missing = "model before" if at else "address with http:// after"
-            raise BadInput(f"{mask_address(f'{self.name}:{rest}', keys)} has no {missing} the @, {self.example} was expected")
+            missing = "a model name before" if at else "an address with http:// after"
+            raise BadInput(f"expected {missing} the @, as in {self.example}, got {mask_address(f'{self.name}:{rest}', keys)}")
         address = f"http{address}"
         url = read_url(address, keys, where="the address after the @", example=self.url)
         return Spec(self, name, address, keys.hide(f"{self.name}:{name}@{url.shown}"), url.secret)

@@ -1,8 +1,8 @@
-"""Draw the statistics of datasets as charts in files: SVG and PNG to show, Vega-Lite to edit.
+"""Draw dataset statistics as charts: SVG and PNG for viewing, Vega-Lite for editing.
 
-Charts of one file show counts; of several, shares side by side, so that files of different sizes compare. Names from a file are data of a
-chart, never part of its specification. A chart with nothing to show (no call follows another) is left out. Needs the extra `[charts]`;
-without it `BadInput` says what to install.
+Charts of one file show counts. Charts of several files show shares side by side, so that files of different sizes can be compared. Names
+from a file are data of a chart, never part of its specification. A chart without data is left out. Requires the extra `[charts]`; without
+it, `BadInput` says what to install.
 """
 
 import os
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from callmark.data.stats import Stats
 from callmark.errors import BadInput
 from callmark.formats.output import make_folder
-from callmark.reporting.safety import one_line
-from callmark.wording import pluralize
+from callmark.reporting.safety import short_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,44 +24,49 @@ Rows = list[dict[str, Any]]
 
 FORMATS: dict[str, Literal["svg", "png", "json"]] = {"svg": "svg", "png": "png", "vl.json": "json"}
 _MAX_BARS = 30
-_MAX_NAME = 40
-_MAX_LABEL = 400  # longer than the chart shows: it cuts labels itself, and different labels must stay different
+_MAX_NAME = 40  # characters; names that would look alike get more
+_MAX_LABEL = 56
+_MAX_COMBINATION = 110
+_NO_LIMIT = 0  # pixels; the names are short enough, and Vega would cut off the ends that tell them apart
 _COLORS = ["#2f5fd0", "#e08a1e", "#2a9d6f", "#b04a8f", "#7a7f87", "#c0392b"]
 _WIDTH, _HEIGHT = 460, 240
+_CELL = 34  # pixels, the width of a cell of a heat map
+_HEADER_CHARACTER = 7.2  # pixels, the mean width of a bold character in the header of a facet
 _CONFIG: dict[str, Any] = {
     "font": "Inter, Helvetica Neue, Arial, sans-serif",
     "background": "white",
     "padding": 16,
     "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "offset": 12, "subtitleColor": "#5f6670", "subtitleFontSize": 12},
-    "axis": {"labelColor": "#3c424a", "titleColor": "#5f6670", "titleFontWeight": "normal", "gridColor": "#eceef1", "labelLimit": 320,
+    "axis": {"labelColor": "#3c424a", "titleColor": "#5f6670", "titleFontWeight": "normal", "gridColor": "#eceef1", "labelLimit": _NO_LIMIT,
              "domainColor": "#c9ced6", "tickColor": "#c9ced6", "labelFontSize": 11, "titleFontSize": 11},
     "view": {"stroke": None},
-    "legend": {"title": None, "orient": "top", "labelFontSize": 12, "labelLimit": 320},
-    "header": {"title": None, "labelFontSize": 12, "labelFontWeight": 600, "labelAnchor": "start"},
+    "legend": {"title": None, "orient": "top", "labelFontSize": 12, "labelLimit": _NO_LIMIT},
+    "header": {"title": None, "labelFontSize": 12, "labelFontWeight": 600, "labelAnchor": "start", "labelLimit": _NO_LIMIT},
     "range": {"category": _COLORS, "heatmap": ["#eef3fc", "#2f5fd0"]},
 }  # fmt: skip
 
 
-def refuse_without_altair() -> None:
-    """Raise `BadInput` with what to install, where Altair or vl-convert is missing."""
+def require_altair() -> None:
+    """Raise `BadInput` with the install command if Altair or vl-convert is missing."""
     if not all(map(find_spec, ("altair", "vl_convert"))):
-        raise BadInput("charts need Altair and vl-convert", "pip install 'callmark[charts]' brings both.")
+        raise BadInput("charts require Altair and vl-convert", "Install both with: pip install 'callmark[charts]'")
 
 
 def charts(files: NamedStats) -> "dict[str, alt.TopLevelMixin]":
     """Return the charts by name, of one dataset or of several side by side."""
-    refuse_without_altair()
+    require_altair()
     import altair as alt
 
-    builder = _ChartBuilder(alt, [(one_line(name, _MAX_NAME), stats) for name, stats in files])
+    names = short_names([name for name, _ in files], _MAX_NAME)
+    builder = _ChartBuilder(alt, [(name, stats) for name, (_, stats) in zip(names, files, strict=True)])
     builders: dict[str, Callable[[], Any]] = {
-        "turns": lambda: builder.lengths("Turns in a conversation", "turns", lambda stats: stats.turns_counts),
-        "calls": lambda: builder.lengths("Calls in a conversation", "calls", lambda stats: stats.calls_counts),
+        "turns": lambda: builder.lengths("Turns per conversation", "turns", lambda stats: stats.turns_counts),
+        "calls": lambda: builder.lengths("Tool calls per conversation", "tool calls", lambda stats: stats.calls_counts),
         "turns-calls": builder.turns_and_calls,
-        "tools": lambda: builder.ranking("Calls of each tool", "calls", lambda stats: stats.tools),
+        "tools": lambda: builder.ranking("Calls by tool", "tool calls", lambda stats: stats.tools),
         "transitions": builder.transitions,
-        "roles": lambda: builder.ranking("Who speaks", "messages", lambda stats: stats.roles),
-        "combinations": lambda: builder.ranking("Tools used together", "conversations", _tool_set_counts, label_limit=640),
+        "roles": lambda: builder.ranking("Messages by role", "messages", lambda stats: stats.roles),
+        "combinations": lambda: builder.ranking("Tool combinations", "conversations", _tool_set_counts, max_label=_MAX_COMBINATION),
         "lengths": builder.text_lengths,
     }
     found = {name: build() for name, build in builders.items()}
@@ -70,9 +74,9 @@ def charts(files: NamedStats) -> "dict[str, alt.TopLevelMixin]":
 
 
 def write_charts(files: NamedStats, folder: str) -> list[Path]:
-    """Write each chart in every format into a folder, and return the files in order. A folder that cannot be written raises `BadInput`."""
+    """Write each chart in every format to a folder, and return the files in order. A folder that cannot be written raises `BadInput`."""
     if not folder:
-        raise BadInput("the name of the folder for charts is empty")
+        raise BadInput("the chart folder is empty; expected a folder name")
     all_charts = charts(files)
     written: list[Path] = []
     try:
@@ -93,13 +97,13 @@ def write_charts(files: NamedStats, folder: str) -> list[Path]:
 
 
 def chart_names(paths: Sequence[str]) -> list[str]:
-    """Return the names of files in charts: without folder and extension, or the whole paths where two would be equal."""
+    """Return the names of files for charts: without folder and extension, or the full paths if two would be equal."""
     short = [os.path.basename(path).partition(".")[0] or path for path in paths]
     return short if len(set(short)) == len(short) else list(paths)
 
 
 class _ChartBuilder:
-    """Builds the charts of these files. `alt` is Altair, which is imported when it is needed."""
+    """Builds the charts of these files. `alt` is Altair, which is imported on demand."""
 
     def __init__(self, alt: Any, files: NamedStats) -> None:
         self._alt = alt
@@ -107,7 +111,7 @@ class _ChartBuilder:
         self._several = len(files) > 1
 
     def lengths(self, title: str, unit: str, counts: Callable[[Stats], Mapping[int, int]]) -> Any:
-        """Return bars over a length, one for each value, or for ranges where there are many values."""
+        """Return a histogram, with a bar for each value, or for each range if there are many values."""
         highest = max(max(counts(stats)) for _, stats in self._files)
         lowest = min(min(counts(stats)) for _, stats in self._files)
         if not highest:
@@ -123,27 +127,28 @@ class _ChartBuilder:
         x = alt.X("label:N", sort=_ordered_labels(rows), title=unit, axis=alt.Axis(labelAngle=0 if step == 1 else -45, labelOverlap=True))
         return self._bars(title, rows, x, self._count_channel(alt.Y, "conversations"), "xOffset")
 
-    def ranking(self, title: str, unit: str, counts: Callable[[Stats], Mapping[str, int]], *, label_limit: int = 320) -> Any:
-        """Return horizontal bars, the longest first."""
+    def ranking(self, title: str, unit: str, counts: Callable[[Stats], Mapping[str, int]], *, max_label: int = _MAX_LABEL) -> Any:
+        """Return horizontal bars, longest first."""
         total: dict[str, float] = {}
         for _, stats in self._files:
             of_file = sum(counts(stats).values()) or 1
             for name, count in counts(stats).items():
                 total[name] = total.get(name, 0) + count / of_file
         ranked = sorted(total, key=lambda name: (-total[name], name))
+        top = ranked[:_MAX_BARS]
         rows = [
-            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=one_line(name, _MAX_LABEL))
-            for at, name in enumerate(ranked[:_MAX_BARS])
+            self._row(file, counts(stats).get(name, 0), sum(counts(stats).values()), at=at, label=label)
+            for at, (name, label) in enumerate(zip(top, short_names(top, max_label), strict=True))
             for file, stats in self._files
         ]
         if not rows:
             return None
         alt = self._alt
-        y = alt.Y("label:N", sort=_ordered_labels(rows), title=None, axis=alt.Axis(labelLimit=label_limit, labelFontSize=11))
+        y = alt.Y("label:N", sort=_ordered_labels(rows), title=None, axis=alt.Axis(labelFontSize=11))
         return self._bars(_cut_title(title, len(ranked)), rows, y, self._count_channel(alt.X, unit), "yOffset")
 
     def turns_and_calls(self) -> Any:
-        """Return a circle for each pair of lengths, the larger the more conversations have it."""
+        """Return a bubble chart: the size of a bubble is the number of conversations with that many turns and calls."""
         rows = [
             self._row(name, both.count, stats.conversations, turns=both.turns, calls=both.calls)
             for name, stats in self._files
@@ -155,17 +160,17 @@ class _ChartBuilder:
         chart = alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
         chart = chart.mark_circle(opacity=0.75, color=_COLORS[0]).encode(
             x=alt.X("turns:Q", axis=_integer_axis(alt), scale=alt.Scale(zero=False)),
-            y=alt.Y("calls:Q", axis=_integer_axis(alt)),
+            y=alt.Y("calls:Q", title="tool calls", axis=_integer_axis(alt)),
             size=alt.Size(
                 self._field(),
                 scale=alt.Scale(range=[20, 420]),
                 legend=alt.Legend(title=self._unit("conversations"), format="%" if self._several else ",d"),
             ),
         )
-        return self._faceted("Turns against calls", chart)
+        return self._faceted("Turns and tool calls per conversation", chart)
 
     def transitions(self) -> Any:
-        """Return a heat map of which call follows which: rows are the first call, columns the next."""
+        """Return a heat map of consecutive calls: rows are a call, columns the next call."""
         pairs = [(name, before, after, count, stats) for name, stats in self._files for before, after, count in _call_pairs(stats)]
         if not pairs:
             return None
@@ -174,20 +179,18 @@ class _ChartBuilder:
             frequency[before] = frequency.get(before, 0) + count
             frequency[after] = frequency.get(after, 0) + count
         ranked = sorted(frequency, key=lambda name: (-frequency[name], name))
-        order = ranked[:_MAX_BARS]
+        top = ranked[:_MAX_BARS]
+        labels = dict(zip(top, short_names(top, _MAX_NAME), strict=True))
         rows = [
-            self._row(
-                name, count, sum(many for *_, many in _call_pairs(stats)),
-                before=one_line(before, _MAX_NAME), after=one_line(after, _MAX_NAME),
-            )
+            self._row(name, count, sum(many for *_, many in _call_pairs(stats)), before=labels[before], after=labels[after])
             for name, before, after, count, stats in pairs
-            if before in order and after in order
-        ]  # fmt: skip
+            if before in labels and after in labels
+        ]
         alt = self._alt
-        shown = [one_line(name, _MAX_NAME) for name in order]
+        order = list(labels.values())
         grid = alt.Chart(alt.Data(values=rows)).encode(
-            x=alt.X("after:N", sort=shown, title="then", axis=alt.Axis(labelAngle=-45)),
-            y=alt.Y("before:N", sort=shown, title="first"),
+            x=alt.X("after:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
+            y=alt.Y("before:N", sort=order, title=None),
         )
         squares = grid.mark_rect(cornerRadius=2).encode(color=alt.Color(self._field(), legend=None))
         field = self._field().partition(":")[0]
@@ -196,26 +199,27 @@ class _ChartBuilder:
             text=alt.Text(self._field(), format=".0%" if self._several else ","),
             color=alt.condition(dark, alt.value("white"), alt.value("#1d2127")),
         )
-        grid = (squares + numbers).properties(width=alt.Step(34), height=alt.Step(22))
-        return self._faceted(_cut_title("Which call follows which", len(ranked)), grid)
+        grid = (squares + numbers).properties(width=alt.Step(_CELL), height=alt.Step(22))
+        title = _cut_title("Transitions between tool calls", len(ranked), "row: call · column: next call")
+        return self._faceted(title, grid, width=_CELL * len({row["after"] for row in rows}))
 
     def text_lengths(self) -> Any:
-        """Return bars over the length of messages, by role; the range of each is twice that of the one before."""
+        """Return a histogram of message lengths for each role; each range is twice as wide as the one before."""
+        roles = list(dict.fromkeys(role for _, stats in self._files for role in stats.text_lengths))
+        labels = dict(zip(roles, short_names(roles, _MAX_NAME), strict=True))
         rows: Rows = []
         for name, stats in self._files:
             for role, lengths in stats.text_lengths.items():
                 for characters, count in lengths.items():
-                    row = self._row(
-                        name, count, sum(lengths.values()), at=characters, label=f"{characters:,}", role=one_line(role, _MAX_NAME)
-                    )
+                    row = self._row(name, count, sum(lengths.values()), at=characters, label=f"{characters:,}", role=labels[role])
                     rows.append(row)
         if not rows:
             return None
         alt = self._alt
-        x = alt.X("label:N", sort=_ordered_labels(rows), title="characters, at least", axis=alt.Axis(labelAngle=-45))
+        x = alt.X("label:N", sort=_ordered_labels(rows), title="characters (start of range)", axis=alt.Axis(labelAngle=-45))
         bars = self._bars(None, rows, x, self._count_channel(alt.Y, "messages"), "xOffset", height=90)
-        roles = alt.Row("role:N", header=alt.Header(labelAngle=0, labelAlign="left"), sort=list(_roles(self._files)))
-        return bars.facet(row=roles).properties(title="How long messages are")
+        facets = alt.Row("role:N", header=alt.Header(labelAngle=0, labelAlign="left"), sort=list(labels.values()))
+        return bars.facet(row=facets).properties(title="Message length by role")
 
     def _bars(self, title: Any, rows: Rows, along: Any, amount: Any, offset: str, *, height: int = _HEIGHT) -> Any:
         alt = self._alt
@@ -229,10 +233,13 @@ class _ChartBuilder:
         chart = alt.Chart(alt.Data(values=rows), **size).mark_bar(color=_COLORS[0]).encode(**encoded)
         return chart.properties(title=title) if title else chart
 
-    def _faceted(self, title: Any, chart: Any) -> Any:
+    def _faceted(self, title: Any, chart: Any, *, width: int = _WIDTH) -> Any:
         alt = self._alt
         if self._several:
-            chart = chart.facet(column=alt.Column("file:N", sort=[name for name, _ in self._files]))
+            names = [name for name, _ in self._files]
+            header = round(max(map(len, names)) * _HEADER_CHARACTER)
+            chart = chart.facet(column=alt.Column("file:N", sort=names))
+            chart = chart.properties(spacing=max(20, header + 20 - width))  # so that headers do not overlap
         return chart.properties(title=title)
 
     def _row(self, file: str, count: int, of: int, **more: Any) -> dict[str, Any]:
@@ -268,9 +275,6 @@ def _tool_set_counts(stats: Stats) -> dict[str, int]:
     return {", ".join(tool_set.tools): tool_set.count for tool_set in stats.tool_sets}
 
 
-def _roles(files: NamedStats) -> dict[str, None]:
-    return dict.fromkeys(one_line(role, _MAX_NAME) for _, stats in files for role in stats.text_lengths)
-
-
-def _cut_title(title: str, count: int) -> Any:
-    return {"text": title, "subtitle": f"the first {_MAX_BARS} of {pluralize(count, 'name')}"} if count > _MAX_BARS else title
+def _cut_title(title: str, count: int, subtitle: str = "") -> Any:
+    parts = [*([subtitle] if subtitle else []), *([f"top {_MAX_BARS} of {count:,}"] if count > _MAX_BARS else [])]
+    return {"text": title, "subtitle": " · ".join(parts)} if parts else title

@@ -1,95 +1,114 @@
-"""Print comparisons of runs: differences with intervals, cases fixed and broken, by fault and by tool."""
+"""Print comparisons of runs: the verdict first, then what is better, worse and unchanged; with details every metric, fault and tool."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from callmark.analysis.compare import Comparison, MetricChange
-from callmark.analysis.differences import SMALL_DIFFERENCE
-from callmark.reporting.numbers import format_p_value, format_score, format_signed
-from callmark.reporting.safety import one_line
-from callmark.reporting.terminal import plain_table
+from callmark.analysis.compare import Comparison
+from callmark.analysis.numbers import format_difference, format_p_value, format_score, format_signed
+from callmark.analysis.verdict import MetricDifference, Outcome, Verdict, judge, power_sentence
+from callmark.reporting.safety import one_line, short_name, short_names
+from callmark.reporting.terminal import plain_table, print_parts, print_sentence
 from callmark.runs.compare import RunComparison
 from callmark.wording import pluralize
 
+_MAX_RUN = 40
 _MAX_NAME = 60
 _MAX_LINE = 300
-_MAX_TOOLS = 5
+_MAX_METRICS = 4  # of a direction, without details
+_MAX_TOOLS, _MAX_TOOLS_IN_DETAILS = 3, 5
 _MAX_CASES = 5
+_STYLES: dict[Outcome, str] = {
+    "better": "bold green",
+    "worse": "bold red",
+    "errors": "bold yellow",
+    "too few conversations": "bold yellow",
+    "not measured": "bold yellow",
+}
 
 
-def show_comparisons(console: Console, comparisons: Sequence[RunComparison]) -> None:
-    """Print each run against the first."""
+def show_comparisons(console: Console, comparisons: Sequence[RunComparison], *, details: bool = False) -> None:
+    """Print each run against the first; with `details`, also all metrics, and what changed by case, fault and tool."""
+    runs = dict.fromkeys(name for against in comparisons for name in (against.first, against.second))
+    labels = dict(zip(runs, short_names(list(runs), _MAX_RUN), strict=True))
     for index, against in enumerate(comparisons):
         if index:
             console.print()
-        _show_comparison(console, against)
+        _show_comparison(console, against, labels[against.first], labels[against.second], details=details)
     if len(comparisons) > 1:
-        console.print(Text("\np-values are adjusted for the number of runs (Holm)", style="dim"))
+        console.print(Text("\np-values are adjusted for the number of runs (Holm).", style="dim"))
 
 
-def _show_comparison(console: Console, against: RunComparison) -> None:
+def _show_comparison(console: Console, against: RunComparison, first: str, second: str, *, details: bool) -> None:
     comparison = against.comparison
-    where = f", {pluralize(comparison.conversations, 'conversation')}" if comparison.conversations < comparison.cases else ""
-    head = Text.assemble((one_line(against.second, _MAX_NAME), "bold"), " against ", (one_line(against.first, _MAX_NAME), "bold"))
-    head.append(f" · {pluralize(comparison.cases, 'common case')}{where}")
-    console.print(head, soft_wrap=True)
-    for line in _caveats(against):
-        console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
-    _metrics(console, against)
+    verdict = judge(comparison, first, second, lower_is_better=against.lower_is_better)
+    head = Text(verdict.sentence, style=_STYLES.get(verdict.outcome, "bold"))
+    print_sentence(console, head.append(f"   ({verdict.scope})", style="not bold default"))
+    for line in _caveats(against, first, second):
+        print_sentence(console, Text(line, style="yellow"), indent=2)
+    if details:
+        _metrics(console, against)
+    else:
+        for label, parts in _directions(verdict):
+            print_parts(console, label, parts)
     console.print(
         Text.assemble(
-            "  fixed ", (f"{len(comparison.fixed):,}", "green"), " · broken ", (f"{len(comparison.broken):,}", "red"),
-            f" · both right {comparison.both_correct:,} · both wrong {comparison.both_wrong:,}",
+            "  ", (f"{len(comparison.fixed):,} fixed", "green"), " · ", (f"{len(comparison.broken):,} broken", "red"),
+            f" · {comparison.both_correct:,} both correct · {comparison.both_wrong:,} both wrong",
         )
     )  # fmt: skip
-    _cases(console, "broken", comparison.broken)
-    _cases(console, "fixed", comparison.fixed)
-    _faults(console, comparison)
-    _tools(console, comparison)
-    console.print(Text(verdict(against), style="bold"), soft_wrap=True)
+    broken = [(tool.tool, tool.broken, tool.n) for tool in comparison.tools]
+    if details:
+        _cases(console, "broken", comparison.broken)
+        _cases(console, "fixed", comparison.fixed)
+        _tools(console, "most broken", broken, _MAX_TOOLS_IN_DETAILS)
+        _tools(console, "most fixed", [(tool.tool, tool.fixed, tool.n) for tool in comparison.tools], _MAX_TOOLS_IN_DETAILS)
+        _faults(console, comparison)
+    else:
+        _tools(console, "most broken", broken, _MAX_TOOLS)
     if comparison.cases_needed is not None:
-        small = f"{SMALL_DIFFERENCE:g}".lstrip("0")
-        console.print(
-            Text(f"A difference of {small} would need about {_approximate(comparison.cases_needed)} cases to be seen.", style="dim")
-        )
+        print_sentence(console, Text(power_sentence(comparison.cases_needed), style="dim"))
 
 
-def verdict(against: RunComparison) -> str:
-    """Return the headline metric in a sentence: better, worse, or within noise."""
-    comparison = against.comparison
-    change = comparison.metrics.get(comparison.headline)
-    if change is None:
-        return f"{comparison.headline} was not measured in both."
-    if change.within_noise:
-        return f"{comparison.headline}: within noise."
-    direction = "better" if _is_better(against, comparison.headline) else "worse"
-    return f"{comparison.headline}: {direction} by {format_score(abs(change.difference))}."
-
-
-def _caveats(against: RunComparison) -> list[str]:
+def _caveats(against: RunComparison, first: str, second: str) -> list[str]:
+    """Return what limits the comparison: other datasets, settings or metrics, and cases that are left out."""
     comparison = against.comparison
     lines = []
     if against.common:
-        lines.append("their datasets are not the same: cases are paired by their ids")
+        lines.append("Different datasets: cases are matched by id")
     if against.differing_settings:
-        lines.append(f"they were graded by other settings ({', '.join(against.differing_settings)}): callmark grade RUN grades one again")
+        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): callmark grade RUN grades a run again")
     if against.unshared_metrics:
-        lines.append(f"only one of them was graded by {one_line(', '.join(against.unshared_metrics), _MAX_LINE)}")
+        lines.append(f"Measured in one run only: {one_line(', '.join(against.unshared_metrics), _MAX_LINE)}")
     for name, only, errors in (
-        (against.first, comparison.only_first, comparison.errors_first),
-        (against.second, comparison.only_second, comparison.errors_second),
+        (first, comparison.only_first, comparison.errors_first),
+        (second, comparison.only_second, comparison.errors_second),
     ):
         if only:
-            lines.append(f"{pluralize(only, 'case')} only in {one_line(name, _MAX_NAME)}, left out")
+            lines.append(f"{pluralize(only, 'case')} only in {name}, excluded")
         if errors:
-            lines.append(f"{pluralize(errors, 'error')} in {one_line(name, _MAX_NAME)}, left out")
+            lines.append(f"{pluralize(errors, 'error')} in {name}, excluded")
     return lines
 
 
-def _is_better(against: RunComparison, metric: str) -> bool:
-    return (against.comparison.metrics[metric].difference > 0) is (metric not in against.lower_is_better)
+def _directions(verdict: Verdict) -> Iterator[tuple[Text, list[Text]]]:
+    """Yield the metrics that are better, worse and unchanged, each with a label."""
+    for direction, differences, style in (("better", verdict.better, "green"), ("worse", verdict.worse, "red")):
+        if differences:
+            label = f"also {direction}" if direction == verdict.outcome else direction
+            yield Text(f"  {label:<11}   "), _differences(differences, style)
+    if verdict.unchanged and verdict.outcome != "identical":
+        parts = _differences(verdict.unchanged, "dim")
+        parts[-1].append(", within noise")
+        yield Text(f"  {'no change':<11}   "), parts
+
+
+def _differences(differences: Sequence[MetricDifference], style: str) -> list[Text]:
+    shown = [f"{short_name(each.metric, _MAX_NAME)} {format_signed(each.difference)}" for each in differences[:_MAX_METRICS]]
+    if more := len(differences) - len(shown):
+        shown[-1] += f" and {more} more"
+    return [Text(text, style=style) for text in shown]
 
 
 def _metrics(console: Console, against: RunComparison) -> None:
@@ -99,25 +118,20 @@ def _metrics(console: Console, against: RunComparison) -> None:
     for column in (4, 6):
         table.columns[column].justify = "left"
     for name, change in comparison.metrics.items():
-        arrow = Text("→", style="dim")
-        style = "dim" if change.within_noise else "green" if _is_better(against, name) else "red"
+        is_better = (change.difference > 0) is (name not in against.lower_is_better)
+        style = "dim" if change.within_noise else "green" if is_better else "red"
         table.add_row(
-            Text(f"  {one_line(name, _MAX_NAME)}", style="bold" if name == comparison.headline else ""),
-            format_score(change.before), arrow, format_score(change.after), Text(_difference(change), style=style),
+            Text(f"  {short_name(name, _MAX_NAME)}", style="bold" if name == comparison.headline else ""),
+            format_score(change.before), Text("→", style="dim"), format_score(change.after),
+            Text(format_difference(change.difference, change.low, change.high), style=style),
             Text(format_p_value(change.p), style="dim"), Text("within noise" if change.within_noise else "", style="dim"),
         )  # fmt: skip
     console.print(table)
 
 
-def _difference(change: MetricChange) -> str:
-    if change.low is None or change.high is None:
-        return format_signed(change.difference)
-    return f"{format_signed(change.difference)} [{format_signed(change.low)}, {format_signed(change.high)}]"
-
-
 def _cases(console: Console, change: str, cases: Sequence[str]) -> None:
     if cases:
-        names = ", ".join(one_line(case, 40) for case in cases[:_MAX_CASES]) + (", …" if len(cases) > _MAX_CASES else "")
+        names = ", ".join(short_names(cases[:_MAX_CASES], _MAX_RUN)) + (", …" if len(cases) > _MAX_CASES else "")
         console.print(Text(f"    {change}: {names}", style="dim"), soft_wrap=True)
 
 
@@ -125,7 +139,7 @@ def _faults(console: Console, comparison: Comparison) -> None:
     differing = [fault for fault in comparison.faults if not fault.within_noise]
     if not differing:
         return
-    table = plain_table("  faults that differ", "", "", "", "")
+    table = plain_table("  Faults that differ", "", "", "", "")
     table.columns[0].header_style = "bold"
     for fault in differing:
         counts = (_count(fault.before), Text("→", style="dim"), _count(fault.after))
@@ -138,17 +152,10 @@ def _count(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
 
 
-def _tools(console: Console, comparison: Comparison) -> None:
-    for label, changed in (
-        ("broken most", [(tool.tool, tool.broken, tool.n) for tool in comparison.tools if tool.broken]),
-        ("fixed most", [(tool.tool, tool.fixed, tool.n) for tool in comparison.tools if tool.fixed]),
-    ):
-        changed.sort(key=lambda tool: (-tool[1], tool[0]))
-        if changed:
-            counts = ", ".join(f"{one_line(name, _MAX_NAME)} ({count:,} of {n:,})" for name, count, n in changed[:_MAX_TOOLS])
-            console.print(Text(f"  {label}: {counts}"), soft_wrap=True)
-
-
-def _approximate(cases: int) -> str:
-    """Return an approximate number, rounded to two significant digits."""
-    return f"{float(f'{cases:.2g}'):,.0f}"
+def _tools(console: Console, label: str, counts: Sequence[tuple[str, int, int]], limit: int) -> None:
+    """Print the tools with the highest counts, each given as name, count and number of expected calls."""
+    changed = sorted([tool for tool in counts if tool[1]], key=lambda tool: (-tool[1], tool[0]))[:limit]
+    if changed:
+        names = short_names([name for name, _, _ in changed], _MAX_NAME)
+        shown = [Text(f"{name or '(no name)'} ({count:,} of {n:,})") for name, (_, count, n) in zip(names, changed, strict=True)]
+        print_parts(console, Text(f"  {label}: "), shown, separator=", ")

@@ -5,6 +5,7 @@ import re
 from rich.console import Console
 from rich.text import Text
 
+from callmark.calls.display import show_expected_call
 from callmark.reporting.safety import escape_controls, fold_text, one_line
 from callmark.reporting.terminal import call_text
 from callmark.types import Call, Case, Conversation, Message
@@ -48,8 +49,8 @@ def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
         parts += [_code_block(fold_text(str(call), fold), "python") for call in message.calls]
     if isinstance(row, Case):
         parts += [_escape_markdown(row.instructions)] if row.instructions else []
-        parts.append("**expected**")
-        parts += [_code_block(fold_text(str(call), fold), "python") for call in row.expected] or ["no call"]
+        parts.append("**EXPECTED**")
+        parts += [_code_block(fold_text(show_expected_call(call), fold), "python") for call in row.expected] or ["no call"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -67,13 +68,13 @@ def _message_header(index: int, message: Message) -> Text:
 def _show_expected(console: Console, case: Case, fold: int | None) -> None:
     if case.instructions:
         console.print(Text("   SCENARIO ", style="bold green") + Text(one_line(case.scenario_type, _MAX_NAME)))
-        for label, text in (("", case.description), ("", case.instructions), ("done when: ", case.completion)):
+        for label, text in (("", case.description), ("", case.instructions), ("Done when: ", case.completion)):
             if text:
                 _print_indented(console, Text(label + fold_text(text, fold)))
     console.print(Text("   │", style="dim"))
     console.print(Text("   EXPECTED", style="bold magenta"))
     for call in case.expected:
-        _print_indented(console, call_text(call, fold))
+        _print_indented(console, call_text(call, fold, expected=True))
     if not case.expected:
         _print_indented(console, Text("no call"))
 

@@ -4,14 +4,14 @@ from rich.console import Console
 from rich.text import Text
 
 from callmark.formats import Dataset
-from callmark.reporting.safety import one_line
+from callmark.reporting.safety import one_line, short_name
 
 
 def show_dataset_header(console: Console, dataset: Dataset, rows: int, *more: str) -> None:
     """Print `valid.jsonl · OpenAI chat · 55 conversations · …`; `more` are further parts of the line."""
     parts = [dataset.format.title, f"{rows:,} {dataset.row_kind if rows != 1 else dataset.row_kind.removesuffix('s')}", *more]
     if dataset.repaired_rows:
-        parts.append(f"lone surrogates written out in {dataset.repaired_rows:,}")
-    line = Text(one_line(dataset.name, 120), style="bold")
+        parts.append(f"lone surrogates escaped in {dataset.repaired_rows:,}")
+    line = Text(short_name(dataset.name, 120), style="bold")
     line.append("".join(f" · {one_line(part, 120)}" for part in parts), style="not bold")
     console.print(line, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Write the verdicts of a gate as JUnit XML for CI, and as Markdown for a pull request.
+"""Write the checks of a gate as JUnit XML for CI, and as Markdown for a pull request.
 
 All text from data is escaped, in XML and in Markdown; characters that XML does not allow are written as `\\u0000`.
 """
@@ -14,35 +14,33 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
-def junit(run: str, verdicts: Sequence[GateCheck]) -> str:
-    """Return a test suite with one test for each threshold; one that is not met is a failure with its numbers."""
-    failed = sum(not verdict.met for verdict in verdicts)
-    counts = f'tests="{len(verdicts)}" failures="{failed}" errors="0" skipped="0"'
+def junit(run: str, checks: Sequence[GateCheck]) -> str:
+    """Return a test suite with a test for each threshold; a threshold that is not met is a failure with its numbers."""
+    failed = sum(not check.met for check in checks)
+    counts = f'tests="{len(checks)}" failures="{failed}" errors="0" skipped="0"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="callmark gate" {counts} time="0">']
     lines.append(f'  <testsuite name={_attribute(run)} {counts} time="0">')
-    for verdict in verdicts:
-        case = f'    <testcase classname="callmark.gate" name={_attribute(f"{verdict.condition} {verdict.name}")} time="0"'
-        if verdict.met:
-            lines.append(f"{case}><system-out>{_text(verdict.text)}</system-out></testcase>")
+    for check in checks:
+        case = f'    <testcase classname="callmark.gate" name={_attribute(f"{check.condition} {check.name}")} time="0"'
+        if check.met:
+            lines.append(f"{case}><system-out>{_text(check.text)}</system-out></testcase>")
         else:
-            lines.append(f'{case}><failure message={_attribute(verdict.text)} type="gate">{_text(verdict.text)}</failure></testcase>')
+            lines.append(f'{case}><failure message={_attribute(check.text)} type="gate">{_text(check.text)}</failure></testcase>')
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 
 
-def markdown(run: str, verdicts: Sequence[GateCheck]) -> str:
+def markdown(run: str, checks: Sequence[GateCheck]) -> str:
     """Return a heading that says whether the gate passed, and a table of the thresholds."""
-    passed = all(verdict.met for verdict in verdicts)
+    passed = all(check.met for check in checks)
     lines = [
         f"### {'✅' if passed else '❌'} callmark gate: {_escape_markdown(run)}",
         "",
-        f"{gate_headline(verdicts)}.",
+        f"{gate_headline(checks)}.",
         "",
-        "| | condition | |",
+        "| | threshold | result |",
         "|---|---|---|",
     ]
-    lines += [
-        f"| {'✓' if verdict.met else '✗'} | {_escape_markdown(verdict.name)} | {_escape_markdown(verdict.text)} |" for verdict in verdicts
-    ]
+    lines += [f"| {'✓' if check.met else '✗'} | {_escape_markdown(check.name)} | {_escape_markdown(check.text)} |" for check in checks]
     return "\n".join([*lines, ""])
 
 

@@ -1,18 +1,20 @@
 """Print the supported models, and the runs of one or several models: one in full, several side by side."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
+from callmark.analysis.numbers import format_interval, format_score, format_seconds
 from callmark.analysis.summary import Summary
 from callmark.models.provider import ProviderStatus
 from callmark.reporting.compare_view import show_comparisons
-from callmark.reporting.grade_view import MIN_SECONDS_SHOWN, run_notices, show_run
-from callmark.reporting.numbers import format_interval, format_score, format_seconds
-from callmark.reporting.safety import one_line
-from callmark.reporting.terminal import plain_table
+from callmark.reporting.grade_view import show_run
+from callmark.reporting.run_notices import MIN_SECONDS_SHOWN, run_notices, show_next
+from callmark.reporting.safety import escape_controls, one_line, short_names
+from callmark.reporting.terminal import NameCell, name_cells, plain_table, print_sentence
 from callmark.runs.compare import compare_runs
 from callmark.runs.grade import GradeOptions
 from callmark.runs.run import Run
@@ -20,6 +22,9 @@ from callmark.wording import pluralize
 
 _MAX_NAME = 28
 _MAX_LABEL = 22
+_UNLIMITED = 10_000  # columns
+
+_Row = tuple[str | NameCell, list[tuple[str, str]], str]  # the label, the value and the interval of each model, the style
 
 
 def show_providers(console: Console, providers: Sequence[ProviderStatus], named: Mapping[str, str]) -> None:
@@ -34,37 +39,37 @@ def show_providers(console: Console, providers: Sequence[ProviderStatus], named:
         table.add_row(mark, Text(provider.example, style="bold" if provider.ready else ""), Text(one_line(status, 100), style="dim"))
     console.print(table)
     if named:
-        console.print(Text("\nfrom callmark.toml", style="bold"))
-        for name, spec in named.items():
-            console.print(Text.assemble("  ", (one_line(name, _MAX_NAME), "bold"), f"  {one_line(spec, 100)}"), soft_wrap=True)
+        console.print(Text("\nFrom callmark.toml", style="bold"))
+        for name, spec in zip(short_names(list(named), _MAX_NAME), named.values(), strict=True):
+            console.print(Text.assemble("  ", (name, "bold"), f"  {one_line(spec, 100)}"), soft_wrap=True)
 
 
 def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions, *, details: bool = True) -> None:
     """Print one run in full, with its details where they are wanted; several side by side, and compared."""
     graded = [run for run in runs if run.is_graded]
     summaries = [run.summary(detailed=options.detailed, intervals=options.intervals) for run in graded]
-    if len(runs) == 1 and graded:
+    for run in runs:
+        if not run.is_graded:
+            console.print(Text(f"{escape_controls(str(run.folder))}: no predictions", style="red"), soft_wrap=True)
+    if len(graded) == 1:
         show_run(console, str(graded[0].folder), graded[0].info, summaries[0], details=details)
-        return
-    if len(graded) > 1:
+    elif graded:
         console.print(_header(graded[0], summaries), soft_wrap=True)
         for line in dict.fromkeys(line for run in graded for line in run_notices(run.info)):
-            console.print(Text(f"  {line}", style="dim"), soft_wrap=True)
+            print_sentence(console, Text(line, style="dim"), indent=2)
         console.print()
         _side_by_side(console, [run.info.model_run.label if run.info.model_run else "" for run in graded], summaries)
         _show_comparisons(console, [run for run, summary in zip(graded, summaries, strict=True) if summary.scored])
-    console.print()
-    for run in runs:
-        nothing = "" if run.is_graded else "  nothing came back"
-        console.print(Text.assemble((one_line(str(run.folder), 120), "bold"), (nothing, "red")), soft_wrap=True)
-    console.print(Text("callmark grade RUN shows one of them in full", style="dim"))
+        console.print()
+        show_next(console, [str(run.folder) for run in graded])
 
 
 def _header(first: Run, summaries: Sequence[Summary]) -> Text:
     if first.scenarios:
         return Text.assemble((f"{len(summaries)} agents", "bold"), f" · {pluralize(first.info.cases, 'scenario')}")
-    where = f" from {pluralize(max(summary.conversations for summary in summaries), 'conversation')}"
-    return Text.assemble((f"{len(summaries)} models", "bold"), f" · {pluralize(first.info.cases, 'decision point')}{where}")
+    conversations = max(summary.conversations for summary in summaries)
+    where = f" from {pluralize(conversations, 'conversation')}" if conversations < first.info.cases else ""
+    return Text.assemble((f"{len(summaries)} models", "bold"), f" · {pluralize(first.info.cases, 'case')}{where}")
 
 
 def _show_comparisons(console: Console, runs: Sequence[Run]) -> None:
@@ -75,51 +80,66 @@ def _show_comparisons(console: Console, runs: Sequence[Run]) -> None:
 
 
 def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary]) -> None:
-    """Print a row for each metric, and for each model two columns: the value, and its interval where it has one."""
-    headline = "call.score" if "call.score" in summaries[0].metrics else "process.reliability"
-    table = plain_table("", *(heading for label in labels for heading in (one_line(label, _MAX_LABEL), "")))
-    for value, spread in zip(table.columns[1::2], table.columns[2::2], strict=True):
-        value.header_style, value.style, spread.style, spread.justify = "bold", "cyan", "dim", "left"
-
-    def row(name: str, cells: Sequence[tuple[str, str]], style: str = "") -> None:
-        table.add_row(f"  {name}", *(part for cell in cells for part in cell), style=style)
-
-    for name in summaries[0].metrics:
-        row(one_line(name, _MAX_NAME), [_cell(summary, name) for summary in summaries], "bold" if name == headline else "")
-    for name, cells in _conversation_rows(summaries).items():
-        row(name, [(cell, "") for cell in cells])
-    table.add_row()
-    row("what went wrong", [], "bold")
-    kinds = Counter[str]()
-    for summary in summaries:
-        kinds.update({fault.kind: fault.count for fault in summary.faults})
-    for kind, _ in kinds.most_common():
-        counts = [sum(fault.count for fault in summary.faults if fault.kind == kind) for summary in summaries]
-        row(f"  {kind.replace('_', ' ')}", [(f"{count:,}" if count else "·", "") for count in counts])
-    if not kinds:
-        row("  nothing", [], "green")
-    if any(summary.errors for summary in summaries):
-        table.add_row()
-        row("errors, in no number above", [(f"{summary.errors:,}", "") for summary in summaries], "red")
-    usages = [summary.usage for summary in summaries]
-    usage_rows = {
-        "a conversation took" if any(summary.endings for summary in summaries) else "an answer took": [
-            format_seconds(usage.median_seconds) if usage and usage.median_seconds >= MIN_SECONDS_SHOWN else "" for usage in usages
-        ],
-        "tokens in": [f"{usage.input_tokens:,}" if usage and usage.input_tokens else "" for usage in usages],
-        "tokens out": [f"{usage.output_tokens:,}" if usage and usage.output_tokens else "" for usage in usages],
-        "cost": [f"{usage.cost:,.4g}" if usage and usage.cost is not None else "" for usage in usages],
-    }
-    if any(map(any, usage_rows.values())):
-        table.add_row()
-    for name, cells in usage_rows.items():
-        if any(cells):
-            row(name, [(cell, "") for cell in cells], "dim")
+    """Print a row for each metric, kind of fault and usage; intervals only where the terminal is wide enough for them."""
+    rows = list(_rows(summaries))
+    short = short_names(labels, _MAX_LABEL)
+    table = _table(short, rows, intervals=True)
+    if console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum > console.width:
+        table = _table(short, rows, intervals=False)
     console.print(table)
 
 
+def _table(labels: Sequence[str], rows: Sequence[_Row], *, intervals: bool) -> Table:
+    """Return a table with a column of values for each model and, with `intervals`, a column of intervals beside it."""
+    table = plain_table("", *(heading for label in labels for heading in (label, *([""] if intervals else []))))
+    for column in table.columns[1 :: 2 if intervals else 1]:
+        column.header_style, column.style = "bold", "cyan"
+    for column in table.columns[2::2] if intervals else ():
+        column.style, column.justify = "dim", "left"
+    for label, cells, style in rows:
+        values = [part for cell in cells for part in (cell if intervals else cell[:1])]
+        table.add_row(f"  {label}" if isinstance(label, str) else label, *values, style=style)
+    return table
+
+
+def _rows(summaries: Sequence[Summary]) -> Iterator[_Row]:
+    headline = "call.score" if "call.score" in summaries[0].metrics else "process.reliability"
+    for name, label in zip(summaries[0].metrics, name_cells(list(summaries[0].metrics), _MAX_NAME, indent=2), strict=True):
+        yield label, [_cell(summary, name) for summary in summaries], "bold" if name == headline else ""
+    for name, cells in _conversation_rows(summaries).items():
+        yield name, _values(cells), ""
+    yield "", [], ""
+    kinds = Counter[str]()
+    for summary in summaries:
+        kinds.update({fault.kind: fault.count for fault in summary.faults})
+    yield "Top faults" if kinds else "No faults", [], "bold" if kinds else "green"
+    for kind, _ in kinds.most_common():
+        counts = [sum(fault.count for fault in summary.faults if fault.kind == kind) for summary in summaries]
+        yield f"  {kind.replace('_', ' ')}", _values(f"{count:,}" if count else "·" for count in counts), ""
+    if any(summary.errors for summary in summaries):
+        yield "", [], ""
+        yield "errors (excluded)", _values(f"{summary.errors:,}" for summary in summaries), "red"
+    usage = [(name, cells) for name, cells in _usage_rows(summaries).items() if any(cells)]
+    if usage:
+        yield "", [], ""
+    for name, cells in usage:
+        yield name, _values(cells), "dim"
+
+
+def _values(cells: Iterator[str] | Sequence[str]) -> list[tuple[str, str]]:
+    """Return values without intervals."""
+    return [(cell, "") for cell in cells]
+
+
+def _cell(summary: Summary, name: str) -> tuple[str, str]:
+    found = summary.metrics.get(name)
+    if found is None:
+        return "-", ""
+    return format_score(found.mean), format_interval(found.low, found.high)
+
+
 def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
-    """Return the rows of pass^k over trials, and of why conversations ended."""
+    """Return the rows of pass^k over trials, and of how conversations ended."""
     trials = [
         {rate.k: rate for rate in found.pass_rates} if found else {}
         for found in (summary.details and summary.details.trials for summary in summaries)
@@ -136,8 +156,15 @@ def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
     }
 
 
-def _cell(summary: Summary, name: str) -> tuple[str, str]:
-    found = summary.metrics.get(name)
-    if found is None:
-        return "-", ""
-    return format_score(found.mean), format_interval(found)
+def _usage_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
+    """Return the rows of latency, tokens and cost; cells are empty where nothing was measured."""
+    usages = [summary.usage for summary in summaries]
+    unit = "conversation" if any(summary.endings for summary in summaries) else "prediction"
+    return {
+        f"median time per {unit}": [
+            format_seconds(usage.median_seconds) if usage and usage.median_seconds >= MIN_SECONDS_SHOWN else "" for usage in usages
+        ],
+        "input tokens": [f"{usage.input_tokens:,}" if usage and usage.input_tokens else "" for usage in usages],
+        "output tokens": [f"{usage.output_tokens:,}" if usage and usage.output_tokens else "" for usage in usages],
+        "cost": [f"{usage.cost:,.4g}" if usage and usage.cost is not None else "" for usage in usages],
+    }

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from callmark.reporting.numbers import format_score
-from callmark.reporting.safety import one_line
+from callmark.analysis.numbers import format_score
+from callmark.reporting.safety import short_name
 from callmark.types import Prediction
+from callmark.wording import pluralize
 
 _MAX_NAME = 30
 
@@ -28,7 +29,7 @@ class ProgressBars:
 
     def start(self, label: str, *, done: int, total: int) -> None:
         """Show the bar of a model; `done` predictions exist already."""
-        self._tasks[label] = self._progress.add_task(one_line(label, _MAX_NAME), total=total, completed=done, status="")
+        self._tasks[label] = self._progress.add_task(short_name(label, _MAX_NAME), total=total, completed=done, status="")
 
     def advance(self, label: str, prediction: Prediction, score: float | None) -> None:
         """Count a prediction; without a score it is an error."""
@@ -43,7 +44,7 @@ class ProgressBars:
         count, total = self._scores.get(label, (0, 0.0))
         errors = self._errors.get(label, 0)
         parts = [f"score {format_score(total / count)}"] if count else []
-        return " · ".join([*parts, *([f"{errors:,} errors"] if errors else [])])
+        return " · ".join([*parts, *([pluralize(errors, "error")] if errors else [])])
 
 
 class _Rate(TextColumn):

@@ -3,7 +3,11 @@
 """
 
 import re
+from collections.abc import Sequence
 
+from callmark.wording import shorten_all, shorten_middle
+
+_LONGEST_NAME = 1000  # characters of a name that are looked at: hostile names are endless
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
 
 
@@ -16,6 +20,16 @@ def one_line(text: str, limit: int) -> str:
     """Return the text escaped and on one line, cut with `…` where it is longer than `limit`."""
     flat = " ".join(escape_controls(text[: limit * 4]).split())
     return flat if len(flat) <= limit and len(text) <= limit * 4 else flat[: limit - 1] + "…"
+
+
+def short_name(name: str, limit: int) -> str:
+    """Return the name of a file, tool, model or run escaped and on one line, shortened in the middle to `limit` characters."""
+    return shorten_middle(one_line(name, _LONGEST_NAME), limit)
+
+
+def short_names(names: Sequence[str], limit: int) -> list[str]:
+    """Return names as `short_name` does, but wider where different names would look alike."""
+    return shorten_all([one_line(name, _LONGEST_NAME) for name in names], limit)
 
 
 def fold_text(text: str, limit: int | None) -> str:

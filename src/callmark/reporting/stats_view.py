@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from callmark.analysis.numbers import format_number
 from callmark.data.stats import ArgumentUse, Stats
-from callmark.reporting.numbers import format_number
-from callmark.reporting.safety import escape_controls, one_line
-from callmark.reporting.terminal import bar, plain_table
+from callmark.reporting.safety import escape_controls, one_line, short_name, short_names
+from callmark.reporting.terminal import NameCell, bar, name_cells, plain_table
 
 _ROWS = {
     "count": "count",
@@ -24,41 +24,42 @@ _ROWS = {
     "max": "max",
     "total": "total",
 }
-_BAR_WIDTH = 24
+_BAR_WIDTH, _NARROW = 24, 100  # columns of a bar, and of a terminal on which bars are shorter or, beside others, left out
 _MAX_NAME = 48
 _MAX_FILE_NAME = 24  # characters of a file's name over its column
 _MAX_ROWS = 12  # of a ranking
 _MAX_BARS = 30
-_MAX_EMPTY_ROWS = 3  # a longer run of values that nothing has is drawn as one `⋮`
+_MAX_EMPTY_ROWS = 3  # a longer gap between values is drawn as one `⋮`
 
 NamedStats = Sequence[tuple[str, Stats]]
 
 
 def show_stats(console: Console, files: NamedStats) -> None:
-    """Print the table of turns and calls first, then roles, tools, call order and argument coverage."""
+    """Print turns and calls first, then roles, tools, call order and arguments."""
     named = list(zip(_short_names([name for name, _ in files]), [stats for _, stats in files], strict=True))
     _description(console, named)
     if any(stats.num_turns.max for _, stats in named):
-        _distribution(console, "turns in a conversation", [(name, stats.turns_counts) for name, stats in named])
-    _distribution(console, "calls in a conversation", [(name, stats.calls_counts) for name, stats in named])
-    _ranking(console, "roles", named, lambda stats: stats.roles, "messages")
-    _ranking(console, "calls per tool", named, lambda stats: stats.tools, "calls")
-    _tool_list(console, "never called", named, lambda stats: stats.never_called)
-    _tool_list(console, "called, not listed", named, lambda stats: stats.not_listed)
+        _distribution(console, "Turns per conversation", [(name, stats.turns_counts) for name, stats in named])
+    _distribution(console, "Calls per conversation", [(name, stats.calls_counts) for name, stats in named])
+    _ranking(console, "Roles", named, lambda stats: stats.roles, "messages")
+    _ranking(console, "Calls per tool", named, lambda stats: stats.tools, "calls")
+    _tool_list(console, "Never called", named, lambda stats: stats.never_called)
+    _tool_list(console, "Called but not listed", named, lambda stats: stats.not_listed)
     _malformed(console, named)
-    _ranking(console, "first call", named, lambda stats: stats.first_call, "conversations")
-    _ranking(console, "last call", named, lambda stats: stats.last_call, "conversations")
+    _ranking(console, "First call", named, lambda stats: stats.first_call, "conversations")
+    _ranking(console, "Last call", named, lambda stats: stats.last_call, "conversations")
     _ranking(
         console,
-        "calls in one message",
+        "Calls per message",
         named,
         lambda stats: {str(key): value for key, value in stats.calls_per_message.items()},
         "messages",
+        most_frequent_first=False,
     )
-    _ranking(console, "which call follows which", named, _transitions, "times")
+    _ranking(console, "Call transitions", named, _transitions, "times")
     _ranking(
         console,
-        "tools used together",
+        "Tools used together",
         named,
         lambda stats: {", ".join(tool_set.tools): tool_set.count for tool_set in stats.tool_sets},
         "conversations",
@@ -67,11 +68,11 @@ def show_stats(console: Console, files: NamedStats) -> None:
 
 
 def _short_names(paths: Sequence[str]) -> list[str]:
-    """Return the paths without the folder that all share, cut at the front where they are still long."""
+    """Return the paths without the folder that all share, shortened in the middle where they are still long."""
     folders = [os.path.dirname(path) for path in paths]
     shared = os.path.commonpath(folders) if len({os.path.isabs(folder) for folder in folders}) == 1 else ""
     shorter = [os.path.relpath(path, shared or ".") if len(paths) > 1 and path != "-" else path for path in paths]
-    return [one_line(name if len(name) <= _MAX_FILE_NAME else f"…{name[1 - _MAX_FILE_NAME :]}", _MAX_FILE_NAME) for name in shorter]
+    return short_names(shorter, _MAX_FILE_NAME)
 
 
 def _description(console: Console, files: NamedStats) -> None:
@@ -87,12 +88,12 @@ def _distribution(console: Console, title: str, files: Sequence[tuple[str, dict[
     lowest, highest = min(min(counts) for _, counts in files), max(max(counts) for _, counts in files)
     step = max(1, -(-(highest - lowest + 1) // _MAX_BARS))
     binned = [_binned(counts, lowest, step) for _, counts in files]
-    table = _count_table(title, [name for name, _ in files], "conversations")
+    table, width = _count_table(title, [name for name, _ in files], "conversations"), _bar_width(console, len(files))
     empty = 0
     for at in range(lowest, highest + 1, step):
         if any(at in counts for counts in binned):
             label = str(at) if step == 1 else f"{at}–{at + step - 1}"
-            _add_row(table, label, [counts.get(at, 0) for counts in binned], binned)
+            _add_row(table, label, [counts.get(at, 0) for counts in binned], binned, width)
             empty = 0
         else:
             empty += 1
@@ -118,19 +119,32 @@ def _count_table(title: str, names: Sequence[str], what: str) -> Table:
     return table
 
 
-def _add_row(table: Table, label: str, counts: Sequence[int], all_counts: Sequence[Mapping[Any, int]]) -> None:
+def _bar_width(console: Console, files: int) -> int:
+    """Return the columns of a bar, 0 for none."""
+    wide = console.width >= _NARROW
+    return (_BAR_WIDTH if files == 1 else _BAR_WIDTH // 2) if wide else (_BAR_WIDTH // 2 if files == 1 else 0)
+
+
+def _add_row(table: Table, label: str | NameCell, counts: Sequence[int], all_counts: Sequence[Mapping[Any, int]], width: int) -> None:
     """Add a row with each count and its bar; with several files also the share, so that files of different sizes compare."""
     cells: list[str | Text] = []
     for count, file_counts in zip(counts, all_counts, strict=True):
         top, total = max(file_counts.values(), default=0), sum(file_counts.values())
-        width = _BAR_WIDTH if len(counts) == 1 else _BAR_WIDTH // 2
         share = f" {count / total:.0%}" if len(counts) > 1 and count else ""
-        cells += (format_number(count) if count else "", Text(bar(count / top if top else 0, width) + share, style="cyan"))
+        cells += (format_number(count) if count else "", Text((bar(count / top if top else 0, width) + share).lstrip(), style="cyan"))
     table.add_row(label, *cells)
 
 
-def _ranking(console: Console, title: str, files: NamedStats, counts_of: Callable[[Stats], dict[str, int]], what: str) -> None:
-    """Print counts, the most frequent first; with several files, ordered by the largest share."""
+def _ranking(
+    console: Console,
+    title: str,
+    files: NamedStats,
+    counts_of: Callable[[Stats], dict[str, int]],
+    what: str,
+    *,
+    most_frequent_first: bool = True,
+) -> None:
+    """Print counts, by default the most frequent first; with several files, the largest share."""
     counts = [counts_of(stats) for _, stats in files]
     shares: dict[str, float] = {}
     for file_counts in counts:
@@ -139,16 +153,20 @@ def _ranking(console: Console, title: str, files: NamedStats, counts_of: Callabl
             shares[name] = max(shares.get(name, 0), count / total)
     if not shares:
         return
-    ranked = list(shares) if title == "calls in one message" else sorted(shares, key=lambda name: -shares[name])
+    ranked = sorted(shares, key=lambda name: -shares[name]) if most_frequent_first else list(shares)
     table = _count_table(title, [name for name, _ in files], what)
-    for name in ranked[:_MAX_ROWS]:
-        _add_row(
-            table, escape_controls(" ".join(name.split())) or "(no name)", [file_counts.get(name, 0) for file_counts in counts], counts
-        )
+    shown, width = ranked[:_MAX_ROWS], _bar_width(console, len(files))
+    for name, label in zip(shown, _labels([" ".join(name.split()) for name in shown]), strict=True):
+        _add_row(table, label, [file_counts.get(name, 0) for file_counts in counts], counts, width)
     console.print()
     console.print(table)
     if len(ranked) > _MAX_ROWS:
         console.print(Text(f"… and {len(ranked) - _MAX_ROWS:,} more (--json has all)", style="dim"))
+
+
+def _labels(names: Sequence[str]) -> Sequence[str | NameCell]:
+    """Return the cells of a ranking: single names are shortened where the column is narrow, several are wrapped."""
+    return [escape_controls(name) for name in names] if any(" " in name for name in names) else name_cells(names, _MAX_NAME)
 
 
 def _tool_list(console: Console, title: str, files: NamedStats, names_of: Callable[[Stats], list[str]]) -> None:
@@ -157,9 +175,7 @@ def _tool_list(console: Console, title: str, files: NamedStats, names_of: Callab
             where = f" in {name}" if len(files) > 1 else ""
             more = f" … and {len(names) - _MAX_ROWS:,} more" if len(names) > _MAX_ROWS else ""
             console.print()
-            console.print(
-                Text.assemble((f"{title}{where}: ", "bold"), ", ".join(one_line(tool, _MAX_NAME) for tool in names[:_MAX_ROWS]) + more)
-            )
+            console.print(Text.assemble((f"{title}{where}: ", "bold"), ", ".join(short_names(names[:_MAX_ROWS], _MAX_NAME)) + more))
 
 
 def _malformed(console: Console, files: NamedStats) -> None:
@@ -167,7 +183,7 @@ def _malformed(console: Console, files: NamedStats) -> None:
         if stats.malformed_calls:
             where = f" in {name}" if len(files) > 1 else ""
             calls = f"{format_number(stats.malformed_calls)} of {format_number(stats.tool_calls.total)} calls"
-            text = f"{calls} malformed{where}: callmark lint says which"
+            text = f"Malformed{where}: {calls} (callmark lint lists them)"
             console.print()
             console.print(Text(text, style="red"))
 
@@ -177,14 +193,14 @@ def _transitions(stats: Stats) -> dict[str, int]:
 
 
 def _coverage(console: Console, files: NamedStats) -> None:
-    """Print how often each argument is given, a column for each file; arguments that every call gives share one line."""
+    """Print how often each argument is given, a column for each file; arguments that all calls give share one line."""
     tools = list(dict.fromkeys(tool for _, stats in files for tool, arguments in stats.arguments.items() if arguments))
     if not tools:
         return
-    table = plain_table("arguments given", "", *([name for name, _ in files] if len(files) > 1 else ["share"]))
+    table = plain_table("Arguments given", "", *([name for name, _ in files] if len(files) > 1 else ["share"]))
     table.columns[1].justify = "left"
     table.columns[1].overflow = "fold"
-    for tool in tools:
+    for tool, cell in zip(tools, name_cells(tools, _MAX_NAME), strict=True):
         given = [stats.arguments.get(tool, {}) for _, stats in files]
         has_schema = any(argument.required is not None for arguments in given for argument in arguments.values())
         keys = list(dict.fromkeys(key for arguments in given for key in arguments))
@@ -193,14 +209,14 @@ def _coverage(console: Console, files: NamedStats) -> None:
             for key in keys
             if all(not found or (key in found and found[key].share == 1 and found[key].required is not None) for found in given)
         ]
-        name = one_line(tool, _MAX_NAME)
+        name: str | NameCell = cell
         if always:
             table.add_row(name, one_line(", ".join(always), _MAX_NAME * 2), *("100%" if arguments else "" for arguments in given))
             name = ""
         for key in [key for key in keys if key not in always]:
             table.add_row(
                 name,
-                one_line(key, _MAX_NAME) + _mark(next(arguments[key] for arguments in given if key in arguments), has_schema),
+                short_name(key, _MAX_NAME) + _mark(next(arguments[key] for arguments in given if key in arguments), has_schema),
                 *(_share(arguments.get(key)) for arguments in given),
             )
             name = ""

@@ -1,16 +1,25 @@
-"""Build consoles, plain tables and bars for the terminal. Nothing is read as markup; text from data goes through `safety`."""
+"""Build consoles, plain tables, names, lines and bars for the terminal.
+
+Nothing is read as markup; text from data goes through `safety`. Lines are wrapped only on a terminal: in a pipe or a file they stay whole.
+"""
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import IO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from callmark.reporting.safety import escape_controls, fold_text
+from callmark.calls.display import show_expected_call
+from callmark.reporting.safety import escape_controls, fold_text, short_names
 from callmark.types import Call
+from callmark.wording import shorten_all
 
 WIDTH = 120  # columns where the output is not a terminal
+_MIN_NAME = 12  # columns that a name in a table keeps
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -20,9 +29,10 @@ def make_console(stream: IO[str] | None = None) -> Console:
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDTH)
 
 
-def call_text(call: Call, limit: int | None) -> Text:
-    """Return a call as code; a malformed one in red."""
-    text = Text(fold_text(str(call), limit), style="red" if call.malformed else "")
+def call_text(call: Call, limit: int | None, *, expected: bool = False) -> Text:
+    """Return a call as code; a malformed one in red. Matchers of an expected call are shown as people wrote them."""
+    code = show_expected_call(call) if expected else str(call)
+    text = Text(fold_text(code, limit), style="red" if call.malformed else "")
     if call.name and not call.malformed:
         text.stylize("bold", 0, len(escape_controls(call.name)))
     return text
@@ -34,6 +44,52 @@ def plain_table(*columns: str) -> Table:
     for index, column in enumerate(columns):
         table.add_column(escape_controls(column), justify="left" if index == 0 else "right", overflow="fold" if index == 0 else "ellipsis")
     return table
+
+
+class NameCell:
+    """A name in a column of names: shortened in the middle where the column is too narrow, and still different from the others."""
+
+    def __init__(self, names: Sequence[str], index: int, indent: int) -> None:
+        self._names = names
+        self._index = index
+        self._indent = indent
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        length = len(self._names[self._index])
+        return Measurement(self._indent + min(length, _MIN_NAME), self._indent + length)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        name = shorten_all(self._names, max(options.max_width - self._indent, _MIN_NAME))[self._index]
+        yield Text(" " * self._indent + name, overflow="fold")
+
+
+def name_cells(names: Sequence[str], limit: int, *, indent: int = 0) -> list[NameCell]:
+    """Return the cells of a column of names from data, each shortened in the middle to `limit` characters, or less on a narrow terminal."""
+    short = [name or "(no name)" for name in short_names(names, limit)]
+    return [NameCell(short, index, indent) for index in range(len(short))]
+
+
+def print_sentence(console: Console, text: Text, *, indent: int = 0) -> None:
+    """Print a sentence; on a terminal, it is wrapped between words, with all lines indented."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent), expand=False))
+    else:
+        console.print(Text(" " * indent) + text, soft_wrap=True)
+
+
+def print_parts(console: Console, label: Text, parts: Sequence[Text], *, separator: str = " · ") -> None:
+    """Print the label and the parts on a line; on a terminal that is too narrow, further parts are below the first."""
+    lines = [label.copy()]
+    for index, part in enumerate(parts):
+        joint = separator if index else ""
+        ending = len(separator.rstrip()) if index < len(parts) - 1 else 0
+        if index and console.is_terminal and lines[-1].cell_len + len(joint) + part.cell_len + ending > console.width:
+            lines[-1].append(separator.rstrip())
+            lines.append(Text(" " * label.cell_len))
+            joint = ""
+        lines[-1].append(joint).append_text(part)
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
 def bar(share: float, width: int) -> str:

@@ -1,1 +1,1 @@
-"""Runs: the folder that holds one, and what fills it."""
+"""Run models, grade predictions, and store the results in run folders."""

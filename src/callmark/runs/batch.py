@@ -1,6 +1,6 @@
-"""Batch files: every request in one file, for a service that responds within a day at half the price.
+"""Batch files: all requests in one file, for batch APIs that respond within a day at half the price.
 
-Its results, output file and error file alike, are read by `callmark grade --predictions`; the `custom_id` of a line is the id of its case.
+`callmark grade --predictions` reads the output and error files; the `custom_id` of a line is the id of its case.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,17 +16,19 @@ from callmark.types import Case
 
 
 def batch_lines(cases: Iterable[Case], name: str, settings: ModelSettings, *, path: str = BATCH_PATH) -> Iterator[bytes]:
-    """Yield a line for each case, without its end. `path` is the address of each request, as the provider's batch service wants it.
+    """Yield one line per case, without a line break. `path` is the URL of each request, as the provider's batch API expects it.
 
-    Two cases of one id raise `BadInput`, because their results could not be told apart; so does a case without a prompt.
+    Two cases with the same id raise `BadInput`, because their predictions could not be told apart. So does a case without a prompt.
     """
     url = dump(path).encode()
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
-            raise BadInput(f"two cases have the id {scrub(case.id)}, and a batch knows its answers by it", "give every case its own id")
+            raise BadInput(
+                f"duplicate case id {scrub(case.id)!r}: a batch matches predictions to cases by id", "Give each case a unique id."
+            )
         seen.add(case.id)
         body = request_body(case, name, settings)
-        if b"\n" in body or b"\r" in body:  # the row comes from a file that is not one row a line
+        if b"\n" in body or b"\r" in body:  # the source file has rows that span several lines
             body = msgspec.json.format(body, indent=-1)
         yield b'{"custom_id":%b,"method":"POST","url":%b,"body":%b}' % (dump(case.id).encode(), url, body)

@@ -1,7 +1,7 @@
-"""The response cache: predictions that were paid for once, in an SQLite file in the user's cache folder.
+"""The response cache: predictions by request, in an SQLite file in the user's cache folder.
 
-The key is everything that shapes the prediction (the address and the request, how its text is parsed, the trial), so trials are distinct.
-Errors are never stored. `CALLMARK_CACHE` names another file. A file that is broken, full or not writable is not used any more.
+The key covers everything that determines the prediction (URL, request, text format, trial), so trials do not share responses. Errors are
+never stored. `CALLMARK_CACHE` sets another file. A file that is broken, full or not writable disables the cache.
 """
 
 import os
@@ -15,15 +15,15 @@ from callmark.calls.strict import scrub
 from callmark.types import Prediction
 
 CACHE_VARIABLE = "CALLMARK_CACHE"
-_VERSION = b"2"  # of what a model's response is read into
-_LOCK_TIMEOUT = 5.0  # seconds that another process may be writing
+_VERSION = b"2"  # of the stored predictions
+_LOCK_TIMEOUT = 5.0  # seconds to wait for another process that is writing
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Prediction).decode
 
 
 class Cache:
-    """Predictions by key. `problem` says why the cache is not used any more, if so; then nothing is found and nothing stored."""
+    """Predictions by key. If `problem` is not empty, it says why the cache is disabled: nothing is found and nothing is stored."""
 
     def __init__(self, path: str | None = None) -> None:
         self.problem = ""
@@ -44,7 +44,7 @@ class Cache:
         self._path = str(file)
 
     def get(self, key: bytes) -> Prediction | None:
-        """Return what is stored under a key, with the seconds that it took then; None where nothing is."""
+        """Return the prediction stored under a key, with its original latency; None if there is none."""
         if self._connection is None:
             return None
         try:
@@ -55,29 +55,29 @@ class Cache:
             return None
 
     def put(self, key: bytes, prediction: Prediction) -> None:
-        """Store a prediction; the first of a key stays."""
+        """Store a prediction. An existing prediction with the same key is kept."""
         if self._connection is None:
             return
         try:
             self._connection.execute("insert or ignore into predictions values (?, ?)", (key, _encode(prediction)))
         except (OverflowError, ValueError):
-            return  # a number that only Python's own JSON writes
+            return  # a number that only the standard library's json can write
         except sqlite3.Error as error:
             self._disable(error, self._path)
 
     def close(self) -> None:
-        """Close the file; a second time changes nothing."""
+        """Close the file. Closing it again does nothing."""
         if self._connection is not None:
             with closing(self._connection):
                 self._connection = None
 
     def _disable(self, error: Exception, path: str) -> None:
-        self.problem = f"answers are not remembered, {scrub(path)} cannot be used: {error}"
+        self.problem = f"response cache disabled: {scrub(path)}: {error}"
         self.close()
 
 
 def cache_key(fingerprint: bytes, trial: int, parse: str | None) -> bytes:
-    """Return the key of a prediction: the fingerprint of its request, its trial, and the text format it is parsed by."""
+    """Return the cache key of a prediction: the fingerprint of its request, the trial and the text format."""
     import xxhash
 
     digest = xxhash.xxh3_128(fingerprint)

@@ -1,6 +1,4 @@
-"""Compare runs with the first of them. Fewer than two runs, the same run twice, and runs of different cases, unless their common cases are
-asked for, raise `BadInput`.
-"""
+"""Compare runs with a baseline, the first of them."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -13,10 +11,16 @@ from callmark.runs.run import Run
 
 
 class RunComparison(Struct, frozen=True):
-    """The comparison of two runs, by their labels. `common`: their datasets differ, so only cases whose ids both have are compared.
+    """The comparison of a run with the baseline.
 
-    `differing_settings` are settings that both were not graded by alike, `unshared_metrics` the metrics that only one of them has,
-    `lower_is_better` the metrics whose lower values are better.
+    Attributes:
+        first: Label of the baseline.
+        second: Label of the run.
+        common: Whether the datasets differ, so that only cases with ids in both are compared.
+        differing_settings: Grading settings that differ.
+        unshared_metrics: Metrics that only one of the runs has.
+        comparison: The differences, with intervals and p-values, and the cases that were fixed or broken.
+        lower_is_better: Metrics for which lower values are better.
     """
 
     first: str
@@ -29,23 +33,38 @@ class RunComparison(Struct, frozen=True):
 
 
 def compare(*runs: str | PathLike[str] | Run, common: bool = False) -> list[RunComparison]:
-    """Return the comparison of each run, a folder or a `Run`, with the first."""
+    """Compare runs with the first one, which is the baseline.
+
+        (result,) = callmark.compare("runs/base", "runs/tuned")
+        print(result.comparison.metrics["call.score"])
+
+    Args:
+        *runs: Two or more runs: `Run` objects, or paths of their folders.
+        common: Compare runs of different datasets, on the cases whose ids both have.
+
+    Returns:
+        One comparison for each run after the first.
+
+    Raises:
+        BadInput: Fewer than two runs, the same run twice, a folder that is not a graded run, or runs with different cases and `common` is
+            not set.
+    """
     return compare_runs([run if isinstance(run, Run) else Run(run) for run in runs], common=common)
 
 
 def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[str] = ()) -> list[RunComparison]:
-    """Return the comparison of each run with the first. With `common`, runs of different datasets are paired by the ids that both have.
-    `labels` replace the runs' own.
+    """Compare each run with the first. With `common`, runs of different datasets are compared on the case ids that both have. `labels`
+    override the labels of the runs.
     """
     if len(runs) < 2:
-        raise BadInput(f"{'1 run' if runs else 'no run'} was given, two or more were expected")
+        raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     first = runs[0]
     _refuse_same_run(runs)
     unlike = [run for run in runs[1:] if _has_other_cases(run, first)]
     if unlike and not common:
         raise BadInput(
-            f"{first.folder} and {unlike[0].folder} are runs of different cases ({first.info.dataset.name}, {unlike[0].info.dataset.name})",
-            "callmark compare --common compares the cases whose ids both have.",
+            f"{first.folder} and {unlike[0].folder} have different cases ({first.info.dataset.name}, {unlike[0].info.dataset.name})",
+            "Use callmark compare --common to compare the cases whose ids both runs have.",
         )
     labels = labels or _labels(runs)
     grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
@@ -71,7 +90,7 @@ def _refuse_same_run(runs: Sequence[Run]) -> None:
     for run in runs:
         path = run.folder.path.resolve()
         if path in paths:
-            raise BadInput(f"{run.folder} is given twice: a run does not differ from itself")
+            raise BadInput(f"{run.folder}: given twice, expected different runs")
         paths.add(path)
 
 
@@ -80,7 +99,7 @@ def _has_other_cases(run: Run, first: Run) -> bool:
 
 
 def _differing_settings(first: Run, run: Run) -> list[str]:
-    """Return the settings that change what a number of both means; an evaluator that only one of them has does not."""
+    """Return the settings that affect metrics of both runs. An evaluator that only one run has is not among them."""
     return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"]
 
 
@@ -90,6 +109,6 @@ def _unshared_metrics(first: Run, run: Run) -> list[str]:
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return the runs' own labels, or their folders where two have the same label."""
+    """Return the labels of the runs, or their folders if two labels are equal."""
     labels = [run.label for run in runs]
     return labels if len(set(labels)) == len(labels) else [str(run.folder) for run in runs]

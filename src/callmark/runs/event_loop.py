@@ -1,4 +1,4 @@
-"""Run a coroutine from code that is not asynchronous."""
+"""Run a coroutine from synchronous code."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end and return its result: in this thread, or, where an event loop is running in it, in another."""
+    """Run a coroutine and return its result, in another thread if an event loop is already running in this one."""
     if not _is_loop_running():
         return asyncio.run(work())
     results: list[T] = []

@@ -1,9 +1,9 @@
-"""Export the grades of a run as a table: CSV, JSONL or Parquet, one row for each grade, as `Run.rows` yields them.
+"""Export the grades of a run as a table: CSV, JSONL or Parquet, one row per grade, as `Run.rows` yields them.
 
-CSV and JSONL are written row by row, Parquet block by block, so memory stays flat. A run without grades gives a table without rows.
+CSV and JSONL are written row by row, Parquet block by block, so memory use is constant. A run without grades gives a table without rows.
 
-In CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it, and control characters are escaped (`\\x1b`);
-numbers stay numbers. JSONL and Parquet hold every text as it is.
+In CSV, text that a spreadsheet would read as a formula is prefixed with an apostrophe, and control characters are escaped (`\\x1b`);
+numbers are unchanged. JSONL and Parquet contain all text unchanged.
 """
 
 import csv
@@ -24,7 +24,7 @@ from callmark.runs.run import Run, grade_row
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # some programs treat the full-width ones alike
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # some programs treat the full-width characters the same
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _INTEGER_COLUMNS = frozenset({"trial", "message", "prompt_characters", "input_tokens", "output_tokens"})
 _FLOAT_COLUMNS = frozenset({"seconds", "cost"})
@@ -32,7 +32,7 @@ _BLOCK = 50_000  # rows of Parquet written at once
 
 
 def export_results(run: Run, table_format: TableFormat, out: str) -> int:
-    """Write the table to a file, whole or not at all, and return the number of rows. `-` is standard output, which Parquet refuses."""
+    """Write the table, completely or not at all, and return the number of rows. `-` is standard output, except for Parquet."""
     if table_format == "parquet":
         return _write_parquet(run, out)
     lines = csv_lines(run) if table_format == "csv" else map(msgspec.json.encode, run.rows())
@@ -40,7 +40,7 @@ def export_results(run: Run, table_format: TableFormat, out: str) -> int:
 
 
 def csv_lines(run: Run) -> Iterator[bytes]:
-    """Yield the lines of a CSV file (RFC 4180) without their last LF, the header first."""
+    """Yield the lines of a CSV file (RFC 4180), starting with the header, each without its final LF."""
     format_row = csv.writer(_ReturningWriter()).writerow
     yield format_row([_cell(name) for name in _columns(run)]).encode()[:-1]
     for row in run.rows():
@@ -48,7 +48,7 @@ def csv_lines(run: Run) -> Iterator[bytes]:
 
 
 class _ReturningWriter:
-    """A file for `csv.writer` that makes `writerow` return the line."""
+    """A file object for `csv.writer` that makes `writerow` return the line."""
 
     def write(self, text: str) -> str:
         return text
@@ -71,18 +71,18 @@ def _columns(run: Run) -> tuple[str, ...]:
 
 def _write_parquet(run: Run, out: str) -> int:
     if out == "-":
-        raise BadInput("Parquet cannot go to standard output", "-o FILE names a file.")
+        raise BadInput("Parquet cannot be written to standard output", "Pass -o FILE.")
     write = _parquet_writer()
     target = Path(os.path.realpath(out))
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
     try:
         if target.is_dir():
-            raise BadInput(f"{out} is a directory, a file to write was expected")
+            raise BadInput(f"{out}: expected a file to write, got a directory")
         target.parent.mkdir(parents=True, exist_ok=True)
         rows = write(str(partial), run)
         partial.replace(target)
     except OSError as error:
-        raise StorageError(f"{out} cannot be written: {error.strerror or error}") from None
+        raise StorageError(f"{out}: cannot be written: {error.strerror or error}") from None
     finally:
         partial.unlink(missing_ok=True)
     return rows
@@ -95,7 +95,9 @@ def _parquet_writer() -> Callable[[str, Run], int]:
         except ImportError:
             continue
         return lambda path, run: write(module, path, run)
-    raise BadInput("Parquet needs pyarrow or polars, and neither is installed", "pip install pyarrow; or --to csv, --to jsonl.")
+    raise BadInput(
+        "Parquet requires pyarrow or polars, and neither is installed", "Run pip install pyarrow, or use --to csv or --to jsonl."
+    )
 
 
 def _write_with_pyarrow(parquet: Any, path: str, run: Run) -> int:
@@ -118,7 +120,7 @@ def _write_with_polars(polars: Any, path: str, run: Run) -> int:
 
 
 def _column_types(run: Run) -> dict[str, type]:
-    """Return the type of each column: it cannot be inferred from an empty one."""
+    """Return the type of each column, which cannot be inferred from an empty column."""
     floats = _FLOAT_COLUMNS.union(run.info.metrics)
     return {name: int if name in _INTEGER_COLUMNS else float if name in floats else str for name in _columns(run)}
 

@@ -1,8 +1,8 @@
-"""Grade predictions into a run folder: everything is read, graded and written, and only then does the folder say that it is complete.
+"""Grade predictions into a run folder. The folder is marked as complete only after everything is read, graded and written.
 
-When anything goes wrong the folder is as it was, and a new one is removed. Two cases of one id raise `BadInput`, as it would not be clear
-which of them a prediction is for; so do predictions of which none is for any of the cases. A dataset that has changed since the run, or is
-missing, raises it when the run is graded again.
+If anything fails, an existing folder is unchanged, and a new one is removed. Duplicate case ids raise `BadInput`, because it would be
+unclear which case a prediction belongs to; so do predictions that match none of the cases. Grading a run again raises `BadInput` if its
+dataset is missing or has changed.
 """
 
 import os
@@ -35,13 +35,18 @@ from callmark.runs.store import CASES, GRADES, GRADING_PREFIX, PREDICTIONS, TOOL
 from callmark.runs.summary_file import store_summary
 from callmark.types import Place
 
-_RESULT_ROWS = "evaluation_results.rows"  # the rows of that file, until the means that stand before them are known
+_RESULT_ROWS = "evaluation_results.rows"  # temporary: the rows of that file, whose means come first
 
 
 class GradeOptions(Struct, frozen=True):
-    """How to grade: the number of processes, a handler for rows that cannot be read (without one they raise), a handler for progress (how
-    many of how many cases are done), which metrics get an interval (they take their time), and whether the details
-    are computed.
+    """Options for grading a run.
+
+    Attributes:
+        jobs: Number of processes.
+        on_bad: Called with each row that cannot be read, which is then skipped. Without it, such a row raises `BrokenRow`.
+        on_block: Called with the number of cases done and the total, for progress.
+        intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
+        detailed: Whether to compute the detailed breakdowns with the summary.
     """
 
     jobs: int = 1
@@ -62,14 +67,16 @@ def grade_predictions(
     options: GradeOptions | None = None,
     predictions_name: str | None = None,
 ) -> Run:
-    """Grade files of predictions against cases, into a folder of its own: `name`, or the first file's name and the time. A file of recorded
-    simulations carries its predictions; for any other, no predictions raise `BadInput`. `parse` is the text format of calls in raw text.
-    `predictions_name` is the name of the predictions in `run.json` and in messages, where that is not their path.
+    """Grade prediction files against cases, into a new run folder: `name`, or the name of the first file and the time.
+
+    A file of recorded simulations includes its predictions; for any other file, `BadInput` is raised if there are no predictions. `parse`
+    is the text format of calls in raw text. `predictions_name` is the name of the predictions in `run.json` and in messages; their path by
+    default.
     """
     options = options or GradeOptions()
     selection = CaseSelection(cases) if isinstance(cases, str) else cases
     if (selection.path, *predictions, selection.tools).count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
+        raise BadInput("standard input (-) is given twice, but it can only be read once")
     created = time.strftime("%Y-%m-%dT%H-%M")
     first = predictions[0] if predictions else selection.path
     default = "standard-input" if first == "-" else Path(first).name.partition(".")[0]
@@ -82,7 +89,8 @@ def grade_predictions(
                 settings = (
                     structs.replace(settings, evaluators=RECORDING_EVALUATORS) if settings.evaluators == DEFAULT_EVALUATORS else settings
                 )
-            on_bad = options.on_bad if predictions else _ignore if options.on_bad else None  # a row that is both is reported once
+            # A row that is both case and prediction is reported once.
+            on_bad = options.on_bad if predictions else _ignore if options.on_bad else None
             whole = source.row_kind == "scenarios"
             matched = match_predictions(
                 *(
@@ -99,13 +107,13 @@ def grade_predictions(
 
 
 def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptions | None = None, source: CaseSource | None = None) -> Run:
-    """Grade the predictions of a run again. They stay as they are, and what `run.json` says of them. `source` has its cases, where they are
-    open already.
+    """Grade the predictions of a run again, leaving them and their entry in `run.json` unchanged. `source` has its cases, if they are
+    already open.
     """
     options = options or GradeOptions()
     before = folder.read()
     if is_open(folder.file(PREDICTIONS)):
-        raise BadInput(f"{folder} is being run by another process: what it has so far is graded when it ends")
+        raise BadInput(f"{folder}: in use by another process, which grades the run when it ends")
     if source is not None:
         return _regrade(folder, before, source, settings, options)
     with reopen_cases(folder, before, skip_bad=options.on_bad is not None) as opened:
@@ -113,16 +121,17 @@ def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptio
 
 
 def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True) -> CaseSource:
-    """Return the cases of a run. Cases that are gone, and tools that have changed since, raise `BadInput`."""
+    """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
     path = folder.resolve_path(dataset.path)
     if not os.path.isfile(path):
         raise BadInput(
-            f"{folder}: its cases are gone, they stood in {path}", "Grade its predictions.jsonl against the file where it is now."
+            f"{folder}: cannot find its cases at {path}",
+            f"If the file was moved: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
         )
     tools = folder.resolve_path(dataset.tools) if dataset.tools else None
     if tools and file_digest(tools) != dataset.tools_digest:
-        raise BadInput(f"{tools} has changed since the run: the tools of its cases are others now")
+        raise BadInput(f"{tools}: the tools have changed since {folder} was run")
     return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit)
 
 
@@ -133,22 +142,20 @@ def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: 
 
 
 def _refuse_without_predictions(source: CaseSource) -> None:
-    """Refuse a file that does not carry predictions."""
+    """Raise `BadInput` for a file that does not include predictions."""
     if not source.format.recorded:
-        raise BadInput(
-            f"--predictions FILE is missing: what should {source.name} be graded against?", "callmark grade --help has examples."
-        )
+        raise BadInput(f"no predictions given for {source.name}", "Pass --predictions FILE. callmark grade --help has examples.")
 
 
 def _ignore(row: BadRow) -> None:
-    """Pass over a row that is reported elsewhere."""
+    """Skip a row that is reported elsewhere."""
 
 
 def _grade_into(
     folder: RunFolder, job: GradingJob, dataset: DatasetInfo, created: str, options: GradeOptions, *, before: Manifest | None = None
 ) -> Run:
-    """Grade, write everything into a folder inside the run's, and move it into place. `before` is the manifest of a run graded again."""
-    grader = Grader(job.settings)  # an unknown evaluator is refused before anything is read
+    """Grade into a temporary folder inside the run folder, then move the files into place. `before` is the manifest of an existing run."""
+    grader = Grader(job.settings)  # an unknown evaluator raises before anything is read
     metrics = grader.metrics
     scenarios = job.source.row_kind == "scenarios"
     fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
@@ -159,7 +166,7 @@ def _grade_into(
         summary = tally.summary(intervals=options.intervals)
         if scenarios and set(SCORES) <= set(metrics):
             _write_evaluation_results(new, summary)
-        # some evaluators apply to none of the cases, and plain functions declare no metrics
+        # Some evaluators apply to none of the cases, and plain functions declare no metrics.
         measured = {name: metrics.get(name) or undeclared_metric(name) for name in summary.metrics} or metrics
         manifest = Manifest(
             name=scrub(folder.path.resolve().name),
@@ -189,7 +196,7 @@ def _grade_into(
 
 
 def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: Tally, options: GradeOptions) -> tuple[GradingTotals, int]:
-    """Grade all cases into the files of a folder; return what was learned on the way, and the number of cases."""
+    """Grade all cases into the files of a folder, and return the totals and the number of cases."""
     places: dict[str, Place | None] = {}
     keys: set[str] = set()
     totals: GradingTotals | None = None
@@ -236,15 +243,15 @@ def _add_cases(block: GradedBlock, places: dict[str, Place | None], keys: set[st
 def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:
     if dataset.digest and dataset.digest != digest:
         raise BadInput(
-            f"{dataset.name} has changed since the run: what was asked then is not what stands there now",
-            "Grade the predictions against the new file: callmark grade FILE --predictions RUN/predictions.jsonl",
+            f"{dataset.name}: the cases have changed since the run",
+            f"To grade the predictions against the new file: callmark grade FILE --predictions RUN/{PREDICTIONS}",
         )
 
 
 def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Place | None]) -> None:
     if predictions.by_case and predictions.info.unmatched == sum(map(len, predictions.by_case.values())):
         raise BadInput(
-            f"not one prediction of {predictions.info.name} is for a case: its first is for {predictions.info.first_unmatched[:80]!r}, "
-            f"the first case is {next(iter(cases), '(none)')[:80]!r}",
-            "Its rows are matched by id (case, case_id, custom_id, id, or the id of their item); rows without any are taken in order.",
+            f"{predictions.info.name}: no prediction matches a case. The first prediction is for "
+            f"{predictions.info.first_unmatched[:80]!r}, the first case is {next(iter(cases), '(none)')[:80]!r}",
+            "Predictions are matched by id (case, case_id, custom_id, id, or the id of the item), or in order if no row has an id.",
         )

@@ -1,9 +1,10 @@
-"""Grade predictions in one pass over the cases, by one process or by several.
+"""Grade predictions in one pass over the cases, in one process or several.
 
-The cases are read in blocks of rows; each block becomes lines for the files of a run folder. With several processes each takes the k-th
-of every n blocks, and the blocks are put together in order again: the files are the same, byte for byte.
+Cases are read in blocks of rows, and each block becomes lines for the files of a run folder. Of n processes, each takes every n-th block,
+and the blocks are merged in order: the files are the same, byte for byte.
 
-In order, the k-th prediction is for the k-th row (of conversations: for the k-th decision point), rows that cannot be read counted.
+If predictions are matched in order, the k-th prediction is for the k-th row (for conversations: the k-th decision point), counting rows
+that cannot be read.
 """
 
 import signal
@@ -30,9 +31,9 @@ from callmark.types import Place, Prediction
 
 
 class GradingJob(Struct, frozen=True):
-    """Cases, the predictions for them, and the settings to grade them by, as they are handed to another process.
+    """The cases, predictions and settings of a grading job, in a form that can be sent to another process.
 
-    `write_predictions`: the lines of the predictions are wanted too.
+    With `write_predictions`, the result includes the lines of the predictions.
     """
 
     source: CaseSource
@@ -42,9 +43,9 @@ class GradingJob(Struct, frozen=True):
 
 
 class GradedBlock(Struct, frozen=True):
-    """What a block of rows came to: its cases, its grades, its bad rows, and lines for the files of a run folder.
+    """The result for one block of rows: its cases, grades, bad rows, and lines for the files of a run folder.
 
-    A case is its id, its place, and the key of its predictions.
+    Each case is given by its id, its place and the key of its predictions.
     """
 
     number: int
@@ -57,7 +58,7 @@ class GradedBlock(Struct, frozen=True):
 
 
 class GradingTotals(Struct, frozen=True):
-    """What is known when all is read: the digest of the cases, rows that were repaired, how many values each match rule applied to."""
+    """Totals of the whole file: the digest of the cases, the repaired rows, and the number of values that each match rule applied to."""
 
     digest: str
     repaired_rows: int
@@ -65,7 +66,7 @@ class GradingTotals(Struct, frozen=True):
 
 
 class WorkerError(Struct, frozen=True):
-    """The error that another process ended with, and the block in which it happened."""
+    """The error that ended a worker process, and the block in which it occurred."""
 
     number: int
     sentence: str
@@ -74,7 +75,7 @@ class WorkerError(Struct, frozen=True):
 
 
 def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | GradingTotals]:
-    """Yield the graded blocks of the whole file, in order, and the totals in the end."""
+    """Yield the graded blocks of the whole file in order, and the totals at the end."""
     if jobs == 1:
         yield from cast("Iterator[GradedBlock | GradingTotals]", grade_part(job, (0, 1)))
         return
@@ -87,7 +88,7 @@ def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | Gr
             reader, writer = Pipe(duplex=False)
             readers.append(reader)
             worker = Process(target=_send, args=(writer, readers, job, (part, jobs)), daemon=True)
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would report a Ctrl-C in the middle of a fork by itself
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would print a traceback for a Ctrl-C during the fork
             try:
                 worker.start()
             finally:
@@ -96,7 +97,7 @@ def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | Gr
             workers.append(worker)
             streams.append(_receive(reader, totals))
         for item in merge(*streams, key=attrgetter("number")):
-            if isinstance(item, WorkerError):  # the first in the file, whichever process came to it first
+            if isinstance(item, WorkerError):  # the first error in the file, whichever process found it first
                 raise (BrokenRow if item.broken_row else BadInput)(item.sentence, item.hint)
             yield item
     finally:
@@ -107,7 +108,7 @@ def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | Gr
 
 
 def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock | GradingTotals | WorkerError]:
-    """Yield the graded blocks of one part of the file, and the totals in the end. Of several parts none raises: it yields the error."""
+    """Yield the graded blocks of one part of the file, and the totals at the end. With several parts, errors are yielded, not raised."""
     own, parts = part
     bad: dict[int, list[BadRow]] = {}  # by block
 
@@ -134,7 +135,7 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
 
 
 def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
-    """One step after the other for the whole block, which takes a third less time than all steps for one case after the other."""
+    """Grade a block step by step, which takes a third less time than case by case."""
     matched = job.predictions
     cases = [each.case for each in placed]
     predictions = [matched.of_case(each.case.id, each.index) for each in placed]
@@ -163,7 +164,7 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
 def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTotals:
     first = next(each for each in totals if each.digest)
     counts = sum((Counter(each.match_counts) for each in totals), Counter(dict.fromkeys(first.match_counts, 0)))
-    reads_all = source.expanded or source.format.recorded  # then each process reads every row
+    reads_all = source.expanded or source.format.recorded  # in these cases, each process reads every row
     repaired = first.repaired_rows if reads_all else sum(each.repaired_rows for each in totals)
     return GradingTotals(first.digest, repaired, {pattern: counts[pattern] for pattern in first.match_counts})
 
@@ -173,8 +174,8 @@ def _worker_error(number: int, error: BadInput) -> WorkerError:
 
 
 def _send(writer: Connection, readers: list[Connection], job: GradingJob, part: tuple[int, int]) -> None:
-    """Grade one part in another process, and send it block by block. The process keeps no end to read from, so as to notice when nobody
-    reads any more.
+    """Grade one part in a worker process, and send it block by block. The worker closes its read ends, so that it notices when the parent
+    stops reading.
     """
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -195,7 +196,7 @@ def _receive(reader: Connection, totals: list[GradingTotals]) -> Iterator[Graded
         try:
             item = reader.recv()
         except (EOFError, OSError):
-            raise BadInput("a process that graded was ended from outside", "Fewer --jobs need less memory.") from None
+            raise BadInput("a grading process was killed", "If memory ran out, use fewer --jobs.") from None
         match item:
             case GradedBlock():
                 yield structs.replace(item, grades=[read_grade(line) for line in item.grade_lines])

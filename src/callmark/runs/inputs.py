@@ -1,6 +1,6 @@
-"""Copies of inputs that can be read only once: what comes through a pipe, or from memory, is stored in the run folder.
+"""Store inputs that can only be read once: data from a pipe or from memory is copied to the run folder.
 
-The copy that a run has is not overwritten when the run is resumed: the input has to be the same again, else `BadInput` is raised.
+When a run is resumed, its copy is not overwritten. The input must be the same as before; otherwise `BadInput` is raised.
 """
 
 import filecmp
@@ -18,12 +18,12 @@ STANDARD_INPUT = "standard input"
 
 
 def is_stored(path: str) -> bool:
-    """Return whether a path can be read again; False for standard input, a pipe and a device. A missing file can: it is refused later."""
+    """Return whether a path can be read again: not standard input, a pipe or a device. A missing file is reported later."""
     return path != "-" and (os.path.isfile(path) or not os.path.exists(path) or os.path.isdir(path))
 
 
 def store_input(path: str, folders: Sequence[RunFolder], name: str) -> str:
-    """Return a path that can be read again: the path itself, or the copy under `name` that each of the folders gets."""
+    """Return a path that can be read again: the path itself, or the copy that is stored under `name` in each folder."""
     if is_stored(path):
         return path
     first, *others = folders
@@ -46,13 +46,13 @@ def store_input(path: str, folders: Sequence[RunFolder], name: str) -> str:
 
 
 def store_content(content: bytes, folders: Sequence[RunFolder], name: str, *, what: str) -> str:
-    """Return the path of the first copy of some content, of which each folder gets one. `what` names it in messages."""
+    """Store a copy of the content in each folder, and return the path of the first. `what` names the content in messages."""
     for folder in folders:
         path = Path(folder.file(name))
         if not _has_copy(folder, name):
             path.write_bytes(content)
         elif path.read_bytes() != content:
-            raise BadInput(f"{what} changed since {folder} was begun: the answers would not belong together", "Choose another --name.")
+            raise input_changed(what, folder)
     return folders[0].file(name)
 
 
@@ -62,6 +62,9 @@ def _has_copy(folder: RunFolder, name: str) -> bool:
 
 def _refuse_changed(incoming: str, copy: str, folder: RunFolder) -> None:
     if not filecmp.cmp(incoming, copy, shallow=False):
-        raise BadInput(
-            f"standard input has changed since {folder} was begun: the answers would not belong together", "Choose another --name."
-        )
+        raise input_changed(STANDARD_INPUT, folder)
+
+
+def input_changed(what: str, folder: RunFolder) -> BadInput:
+    """Return the error for an input that is not the same as when the run was started."""
+    return BadInput(f"{what} changed since {folder} was started, so the run cannot be resumed", "Start a new run with another --name.")

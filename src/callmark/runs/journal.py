@@ -1,7 +1,7 @@
-"""`predictions.jsonl` of a model that is run: a line is complete before its prediction counts as done.
+"""`predictions.jsonl` of a run in progress: each line is written completely before its prediction counts as done.
 
-Killing the process at any moment loses at most what was in flight. A last line that was cut off is removed when the file is opened again,
-and a second process on the same file is refused. A line in the middle that cannot be read raises `BadInput`; a full disk `StorageError`.
+If the process is killed, only requests in flight are lost. A truncated last line is removed when the file is opened again. A second process
+on the same file raises `BadInput`, as does an invalid line in the middle; a full disk raises `StorageError`.
 """
 
 import os
@@ -17,13 +17,13 @@ from callmark.formats.prediction_lines import encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
 from callmark.types import Call, Prediction
 
-_PIECE = 1 << 16  # bytes read at a time in search of the last line's start
+_PIECE = 1 << 16  # bytes read at a time to find the start of the last line
 
 
 class Journal:
-    """A file of predictions that one process at a time appends to. `hide` takes keys out of every line.
+    """A file of predictions that one process at a time appends to. `hide` removes keys from every line.
 
-    `repaired`: a line that was cut off has been removed.
+    `repaired` is True if a truncated line was removed.
     """
 
     def __init__(self, path: str, *, hide: Callable[[bytes], bytes] = bytes) -> None:
@@ -33,7 +33,7 @@ class Journal:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
-            raise StorageError(f"{scrub(path)} cannot be written: {error.strerror}") from None
+            raise StorageError(f"{scrub(path)}: cannot be written: {error.strerror}") from None
         try:
             _lock(self._file, path)
             self._repair()
@@ -42,7 +42,7 @@ class Journal:
             raise
 
     def close(self) -> None:
-        """Close and unlock the file; a second time changes nothing."""
+        """Close and unlock the file. Closing it again does nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -54,7 +54,7 @@ class Journal:
         self.close()
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield the predictions that were recorded so far, in that order."""
+        """Yield the predictions recorded so far, in order."""
         if os.fstat(self._file).st_size:
             for _, row in Predictions(self.path):
                 yield row.prediction
@@ -69,10 +69,10 @@ class Journal:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
-            raise StorageError(f"{scrub(self.path)} cannot be written: {error.strerror}", "What was written before is kept.") from None
+            raise StorageError(f"{scrub(self.path)}: cannot be written: {error.strerror}", "Earlier predictions are saved.") from None
 
     def _repair(self) -> None:
-        """Remove a last line without an end, unless only its end is missing."""
+        """Remove a truncated last line. If only its line break is missing, add it."""
         size = os.fstat(self._file).st_size
         if not size or os.pread(self._file, 1, size - 1) == b"\n":
             return
@@ -87,7 +87,7 @@ class Journal:
 
 
 def _redact(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
-    """Return the prediction without keys in its texts; its case and its counts stay, and a number that contains a key becomes text."""
+    """Return the prediction without keys in its texts. Its case and counts are unchanged; a number that contains a key becomes text."""
 
     def redact(value: Any) -> Any:
         match value:
@@ -149,18 +149,18 @@ def is_open(path: str) -> bool:
 
 
 def _lock(file: int, path: str) -> None:
-    """Lock the file for this process; the lock ends with the process, however that ends."""
+    """Lock the file for this process. The lock is released when the process ends, even if it is killed."""
     import fcntl
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.exists(path) or not os.path.samestat(os.fstat(file), os.stat(path)):
-            raise BlockingIOError  # the process that had it has just removed it
+            raise BlockingIOError  # the process that held the lock has just removed the file
     except BlockingIOError:
         raise BadInput(
-            f"another process is running into {scrub(os.path.dirname(path))}", "Wait for it, or choose another --name for a run of its own."
+            f"{scrub(os.path.dirname(path))}: in use by another process", "Wait until it ends, or start a separate run with another --name."
         ) from None
-    except OSError:  # a file system without locks
+    except OSError:  # the file system does not support locks
         pass
 
 

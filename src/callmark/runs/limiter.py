@@ -1,7 +1,7 @@
-"""Limit how fast requests are sent: so many at a time, so many a minute, and fewer when the server answers that it is overloaded.
+"""Rate limiting: a limit on concurrency and on requests per minute, with fewer requests while the server reports a rate limit.
 
-Of requests that are refused together only the first halves the concurrency; each success afterwards raises it a little, up to where it
-began.
+When several requests are rejected at once, only the first halves the concurrency. Each later success raises it a little, up to its initial
+value.
 """
 
 import asyncio
@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 FIRST_BACKOFF = 0.5  # seconds before the second attempt
 MAX_BACKOFF = 30.0
-MAX_RETRY_AFTER = 300.0  # seconds that a server may ask to wait
-_RECOVERY_ROUNDS = 20  # rounds of successes after which a large concurrency is what it was
+MAX_RETRY_AFTER = 300.0  # longest Retry-After, in seconds, that is respected
+_RECOVERY_ROUNDS = 20  # rounds of successes until a large concurrency is restored
 
 
 class Slot(NamedTuple):
-    """Permission to send one request, and when it was given."""
+    """Permission to send one request, and the time it was granted."""
 
     start: float
 
 
 class RateLimiter:
-    """Slots for requests, acquired before each attempt and released after it. `allowed` is the current concurrency."""
+    """Hands out slots for requests, which are acquired before each attempt and released after it. `allowed` is the current concurrency."""
 
     def __init__(self, concurrency: int, rpm: float | None = None) -> None:
         self.concurrency = concurrency
@@ -30,7 +30,7 @@ class RateLimiter:
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._interval = 60 / rpm if rpm else 0.0
-        self._next_start = 0.0  # when the next request may be sent, at so many a minute
+        self._next_start = 0.0  # when the next request may be sent, by the limit per minute
         self._paused_until = 0.0
         self._lowered_at = 0.0  # when the concurrency was last lowered
 
@@ -60,19 +60,19 @@ class RateLimiter:
         return Slot(loop.time())
 
     def release(self, slot: Slot) -> None:
-        """Release a slot after a success: the server keeps up."""
+        """Release a slot after a success, and raise the concurrency if it was lowered."""
         if self.allowed < self.concurrency:
             self.allowed = min(self.concurrency, self.allowed + max(1.0, self.concurrency / _RECOVERY_ROUNDS) / self.allowed)
         self._release()
 
     def release_failed(self, slot: Slot, *, rate_limited: bool = False, retry_after: float | None = None) -> None:
-        """Release a slot after a failure. If the server was overloaded, lower the concurrency, and pause for as long as it asked."""
+        """Release a slot after a failure. On a rate limit, lower the concurrency, and pause for as long as the server requests."""
         now = asyncio.get_running_loop().time()
         if rate_limited:
             if slot.start >= self._lowered_at:
                 self.allowed = max(1.0, self.allowed / 2)
                 self._lowered_at = now
-            if retry_after and retry_after <= MAX_RETRY_AFTER:  # longer is not waited for
+            if retry_after and retry_after <= MAX_RETRY_AFTER:  # longer pauses are treated as errors
                 self._paused_until = max(self._paused_until, now + retry_after)
         self._release()
 
@@ -90,7 +90,7 @@ class RateLimiter:
 
 
 def backoff(attempt: int) -> float:
-    """Return the seconds to wait after the `attempt`-th attempt failed: doubled each time, and randomized, so that requests that failed
-    together do not return together.
+    """Return the seconds to wait after a failed attempt: exponential backoff with jitter, so that requests that failed together are not
+    retried together.
     """
     return min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)

@@ -1,4 +1,4 @@
-"""`run.json`: what was run, on which dataset, how it was graded, and the counts; never a key or a header."""
+"""`run.json`: the model, the dataset, the grading settings and the counts of a run; never a key or a header."""
 
 from typing import Literal
 
@@ -12,16 +12,16 @@ from callmark.grading.settings import GradingSettings
 from callmark.models.model import ModelSettings
 from callmark.runs.source import CaseKind
 
-VERSION = 1  # of run.json, and of the grades.jsonl beside it
+VERSION = 1  # of run.json and grades.jsonl
 
 Status = Literal["complete", "running", "interrupted", "stopped"]
 
 
 class DatasetInfo(Struct, omit_defaults=True):
-    """The file of the cases: its path as seen from the run folder, and its digest, which tells it from a later version.
+    """The dataset of a run: its path relative to the run folder, and its digest, to detect changes.
 
-    `expanded`: its rows are conversations, which were cut into decision points. In `repaired_rows` lone surrogates were written out.
-    `limit`: only so many cases, from the first on.
+    `expanded` means that its rows are conversations, which were cut into decision points. `repaired_rows` is the number of rows in which
+    lone surrogates were escaped. `limit` is the number of cases, starting from the first.
     """
 
     name: str
@@ -37,7 +37,7 @@ class DatasetInfo(Struct, omit_defaults=True):
 
 
 class SimulationSettings(Struct, frozen=True, omit_defaults=True):
-    """How conversations are simulated: the user, the judge, the tools, the system prompt, the limits. Nothing secret is written down."""
+    """The settings of a simulation: the user, the judge, the tools, the system prompt and the limits, without secrets."""
 
     user: ModelSettings = ModelSettings()
     judge: ModelSettings | None = None
@@ -49,10 +49,10 @@ class SimulationSettings(Struct, frozen=True, omit_defaults=True):
 
 
 class ModelRunInfo(Struct, omit_defaults=True):
-    """The model that was run, and the counts of its requests: one for each case and trial.
+    """The model of a run, and the counts of its requests: one per case and trial.
 
-    `model` has its settings without anything secret; `redacted`: something was taken out of them. From `trailing_dropped` prompts the
-    assistant's last words were left out. `stop_reason`: why not every request was sent.
+    `model` has its settings without secrets; `redacted` means that a secret was removed. `trailing_dropped` is the number of prompts from
+    which trailing assistant text was dropped. `stop_reason` says why some requests were not sent.
     """
 
     label: str
@@ -69,8 +69,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 
 class Manifest(Struct, omit_defaults=True):
-    """`run.json`. `callmark` is the version that wrote it. `metrics` are the definitions by full name, `fault_evaluators` the evaluators
-    whose faults are reported; `match_counts`: how many values each match rule applied to.
+    """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name,
+    `fault_evaluators` the evaluators whose faults are reported, and `match_counts` the number of values that each match rule applied to.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Manifest(Struct, omit_defaults=True):
     match_counts: dict[str, int] = {}
     status: Status = "complete"
     model_run: ModelRunInfo | None = None
-    version: int = field(default_factory=lambda: VERSION)  # a default from a factory is written, too
+    version: int = field(default_factory=lambda: VERSION)  # a default from a factory is written despite omit_defaults
 
 
 class _Version(Struct):
@@ -93,20 +93,21 @@ class _Version(Struct):
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """Return the text of `run.json`, without its last line end."""
+    """Return the text of `run.json`, without the final line break."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2)
 
 
 def decode_manifest(text: bytes) -> Manifest:
-    """Return the manifest of a text. One without a version, or of an unknown one, raises `BadInput`; anything else msgspec's errors."""
+    """Parse `run.json`. A missing or unknown version raises `BadInput`; any other problem raises a msgspec error."""
     version = msgspec.json.decode(text, type=_Version).version
     if version != VERSION:
         raise BadInput(
-            f"its version is {version or 'missing'}, {VERSION} was expected", "It was written by another version of callmark: use that one."
+            f"version: expected {VERSION}, got {version or 'no version'}",
+            "The run was written by another version of callmark. Use that version to read it.",
         )
     return msgspec.json.decode(text, type=Manifest)
 
 
 def resume_command(manifest: Manifest) -> str:
-    """Return the command that resumes a run."""
+    """Return the command that resumes a run, without its arguments."""
     return "callmark simulate" if manifest.model_run and manifest.model_run.simulation else "callmark run"

@@ -1,6 +1,6 @@
-"""The folder that a model is run into: a new one, or that of a run to resume.
+"""The folder of a model's run: a new one, or that of a run to resume.
 
-A dataset or a setting that shapes predictions, and is not what it was when the run started, raises `BadInput` with what changed.
+A dataset that changed since the run was started raises `BadInput`, and so does a setting that affects predictions.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import msgspec
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.runs.inputs import input_changed
 from callmark.runs.journal import Journal
 from callmark.runs.manifest import Manifest, SimulationSettings
 from callmark.runs.store import CASES, PREDICTIONS, RUN, TOOLS, RunFolder, create_run_folder, is_run
@@ -20,7 +21,7 @@ _PREDICTION_SETTINGS = ("model", "temperature", "tool_choice", "params", "tools_
 def open_run_folder(
     out: str, name: str | None, default: str, *, resume: bool, hide: Callable[[bytes], bytes]
 ) -> tuple[RunFolder, bool, Journal]:
-    """Return the folder of a run, whether it is new, and its journal: from here on no other process can write to it."""
+    """Return the folder of a run, whether it is new, and its journal, which locks the folder against other processes."""
     existing = RunFolder(Path(out, name)) if name is not None and Path(out, name).is_dir() else None
     if existing is None or not (resume or is_run(str(existing.path))):
         folder = create_run_folder(out, name, default=default)
@@ -28,15 +29,15 @@ def open_run_folder(
         _refuse_other_folder(existing)
         folder = existing
     else:
-        raise BadInput(f"there is a run in {existing} already", "--resume goes on with it; or choose another --name.")
+        raise BadInput(f"{existing}: already exists", "Pass --resume to resume the run, or choose another --name.")
     journal = Journal(folder.file(PREDICTIONS), hide=hide)
     return folder, not is_run(str(folder.path)), journal
 
 
 def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> None:
-    """Refuse to resume a run whose new predictions would not belong together with those it has."""
+    """Raise `BadInput` if the cases or settings changed, so that new predictions would not be comparable with the existing ones."""
     if before.model_run is None or now.model_run is None:
-        raise BadInput(f"{folder} was made of a file of predictions: there is no model to go on asking")
+        raise BadInput(f"{folder}: cannot be resumed, because it was graded from a predictions file without a model")
     values = [(name, getattr(before.model_run.model, name), getattr(now.model_run.model, name)) for name in _PREDICTION_SETTINGS]
     values += [("trials", before.model_run.trials, now.model_run.trials), ("limit", before.dataset.limit, now.dataset.limit)]
     if before.model_run.simulation or now.model_run.simulation:
@@ -45,27 +46,27 @@ def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> No
     for name, old_value, new_value in values:
         if old_value != new_value:
             raise BadInput(
-                f"{folder} was begun with {name} {_word(old_value)}, now it is {_word(new_value)}: the answers would not belong together",
-                "Leave it as it was, or choose another --name.",
+                f"{folder}: {name}: expected {_word(old_value)}, as when the run was started, got {_word(new_value)}",
+                "Use the same value to resume the run, or start a new run with another --name.",
             )
     for what, old_digest, new_digest in (
         (before.dataset.name, before.dataset.digest, now.dataset.digest),
-        ("the file of tools", before.dataset.tools_digest, now.dataset.tools_digest),
+        ("the tools file", before.dataset.tools_digest, now.dataset.tools_digest),
     ):
         if old_digest != new_digest:
-            raise BadInput(f"{what} has changed since {folder} was begun: the answers would not belong together", "Choose another --name.")
+            raise input_changed(what, folder)
 
 
 def _refuse_other_folder(folder: RunFolder) -> None:
-    """Refuse a folder that is not a run, unless a process left it behind that was killed before it had sent anything."""
+    """Raise `BadInput` for a folder that is not a run, unless it was left by a process that was killed before its first request."""
     if is_run(str(folder.path)):
         return
     files = {file.name.partition(".partial-")[0]: file for file in folder.path.iterdir()}
     predictions = files.get(PREDICTIONS)
     is_leftover = predictions is not None and predictions.stat().st_size == 0 and files.keys() <= {PREDICTIONS, CASES, TOOLS, RUN}
     if files and not is_leftover:
-        raise BadInput(f"{folder} is no run that could be gone on with: there is no {RUN} in it", "Choose another --name.")
+        raise BadInput(f"{folder}: not a run that can be resumed: {RUN} is missing", "Choose another --name.")
 
 
 def _word(value: object) -> str:
-    return "not given" if value in (None, "", {}) else scrub(msgspec.json.encode(value).decode())
+    return "no value" if value in (None, "", {}) else scrub(msgspec.json.encode(value).decode())

@@ -1,7 +1,6 @@
-"""A run: what `run`, `simulate` and `grade` return, and what `compare`, `gate`, `report`, `view` and `export` take.
+"""A run: the result of `run`, `simulate` and `grade`, and the input of `compare`, `gate`, `report`, `view` and `export`.
 
-A line of grades that cannot be read, has other metrics than the run, or a fault of a call that is not in it, raises `BadInput` with its
-number.
+A line of `grades.jsonl` that is not valid, or does not fit the run, raises `BadInput` with its number.
 """
 
 from collections.abc import Iterator
@@ -28,22 +27,36 @@ _BUFFER = 1 << 18
 
 
 class ComputedSummary(Struct, frozen=True):
-    """A summary, and what it was computed with: the details, and the intervals."""
+    """A summary, and whether it includes the details and which intervals."""
 
     summary: Summary
     detailed: bool
     intervals: Intervals
 
     def covers(self, *, detailed: bool, intervals: Intervals) -> bool:
-        """Return whether everything that is asked for is in it."""
+        """Return whether the summary includes these details and intervals."""
         has_intervals = self.intervals in ("all", intervals) or intervals == "none"
         return has_intervals and (self.detailed or not detailed)
 
 
 class Run:
-    """One run folder. `label` is its name in tables, `info` is its `run.json`.
+    """A run: a folder with predictions and grades.
 
-    A folder that is not a run, or has not been graded, raises `BadInput`.
+        run = callmark.Run("runs/base")
+        run.summary().metrics["call.score"]     # mean, interval, n
+        run.to_pandas()                         # one row per case and trial
+
+    A run can be used as a path.
+
+    Args:
+        path: Folder of the run.
+
+    Attributes:
+        folder: The files of the run.
+        info: The content of `run.json`: dataset, model, grading settings, metric definitions, counts.
+
+    Raises:
+        BadInput: The folder is not a run, or the run has not been graded.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -54,7 +67,7 @@ class Run:
 
     @classmethod
     def from_folder(cls, folder: RunFolder, info: Manifest, computed: ComputedSummary | None = None) -> Self:
-        """Return the run of a folder whose `run.json` is known, graded or not."""
+        """Return the run in a folder whose `run.json` is known. It need not be graded."""
         run = cls.__new__(cls)
         run._set(folder, info, computed)
         return run
@@ -72,34 +85,39 @@ class Run:
 
     @property
     def path(self) -> Path:
+        """Path of the run folder."""
         return self.folder.path
 
     @property
     def label(self) -> str:
+        """Name of the run in tables and reports."""
         return self.info.name
 
     @property
     def is_graded(self) -> bool:
-        """Whether it has grades: False for a model of which nothing came back."""
+        """Whether the run has grades. False if the model did not return a single prediction."""
         return Path(self.folder.file(GRADES)).is_file()
 
     @property
     def scenarios(self) -> bool:
-        """Whether its cases are scenarios, else decision points."""
+        """Whether the cases are scenarios; otherwise they are decision points."""
         return self.info.dataset.kind == "scenarios"
 
     @property
     def headline(self) -> str:
-        """The full name of the metric that stands for the run."""
+        """Full name of the main metric: `call.score`, or `process.reliability` for scenarios, or the first metric of the run."""
         return headline_metric(self.info)
 
     @property
     def fault_evaluators(self) -> frozenset[str]:
-        """The evaluators whose faults are shown."""
+        """Names of the evaluators whose faults are reported."""
         return frozenset(self.info.fault_evaluators)
 
     def grades(self) -> Iterator[GradeRecord]:
-        """Yield its grades, in the order of the cases."""
+        """Yield the grades, in the order of the cases.
+
+        An invalid line of `grades.jsonl` raises `BadInput` with its number; `callmark grade RUN` writes the file again.
+        """
         if not self.is_graded:
             raise self._not_graded()
         metrics = frozenset(self.info.metrics)
@@ -108,16 +126,21 @@ class Run:
                 try:
                     grade = read_grade(line)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    raise self._broken_grade(number, f"cannot be read: {error}") from None
+                    raise self._broken_grade(number, f"not a valid grade: {error}") from None
                 if not metrics.issuperset(grade.metrics) or (metrics and not (grade.metrics or grade.error or grade.evaluator_errors)):
-                    raise self._broken_grade(number, "has other metrics than the run")
+                    raise self._broken_grade(number, "the metrics differ from those of the run")
                 if not _refers_to_own_calls(grade):
-                    raise self._broken_grade(number, "has a fault, or a pair, of a call that is not in it")
+                    raise self._broken_grade(number, "a fault or pair refers to a call that does not exist")
                 yield grade
 
     def summary(self, *, detailed: bool = True, intervals: Intervals = "all") -> Summary:
-        """Return the summary of its grades, with the details if asked for, and with the intervals of all metrics, of headline metrics or of
-        none: they take their time. What grading computed or stored is not computed again.
+        """Return the summary of the grades: means, intervals, counts and breakdowns.
+
+        Results that were computed or stored during grading are reused.
+
+        Args:
+            detailed: Include the detailed breakdowns.
+            intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
         """
         if self._computed is not None and self._computed.covers(detailed=detailed, intervals=intervals):
             summary = self._computed.summary
@@ -130,29 +153,29 @@ class Run:
         return tally.summary(intervals=intervals)
 
     def tally(self, *, detailed: bool = True) -> Tally:
-        """Return an empty tally for its grades."""
+        """Return an empty tally for grades of this run."""
         return Tally(self.info.metrics, fault_evaluators=self.fault_evaluators, detailed=detailed, ignore=self.info.grading.ignore)
 
     def stored_summary(self) -> Summary | None:
-        """Return the summary in `summary.json`, without details and with the intervals of the terminal only; None where it is not valid."""
+        """Return the summary in `summary.json`, without details and with headline intervals only; None if it is missing or outdated."""
         return load_summary(self.folder, self.info)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a flat row for each grade: the case, its trial, every metric, expected and actual calls, faults as words, usage."""
+        """Yield one flat dict per grade: case, trial, all metrics, expected and actual calls, faults, usage. An error has no metrics."""
         return (grade_row(grade, tuple(self.info.metrics)) for grade in self.grades())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return `rows()` as a pandas table; `BadInput` where pandas is not installed."""
+        """Return `rows()` as a pandas data frame. Raises `BadInput` if pandas is not installed."""
         table: pandas.DataFrame = _import_library("pandas").DataFrame(self._columns())
         return table
 
     def to_polars(self) -> "polars.DataFrame":
-        """Return `rows()` as a polars table; `BadInput` where polars is not installed."""
+        """Return `rows()` as a polars data frame. Raises `BadInput` if polars is not installed."""
         table: polars.DataFrame = _import_library("polars").DataFrame(self._columns(), infer_schema_length=None)
         return table
 
     def _columns(self) -> dict[str, list[Any]]:
-        """Return the rows as columns, which takes a third of the memory; without rows, empty columns."""
+        """Return the rows as columns, which takes a third of the memory. Without rows, the columns are empty."""
         columns: dict[str, list[Any]] = {name: [] for name in grade_row(GradeRecord(""), tuple(self.info.metrics))}
         for row in self.rows():
             for name, value in row.items():
@@ -160,21 +183,21 @@ class Run:
         return columns
 
     def _not_graded(self) -> BadInput:
-        return BadInput(f"{self.folder} has not been graded yet", f"callmark grade {self.folder} does it.")
+        return BadInput(f"{self.folder}: the run has not been graded", f"Grade it with: callmark grade {self.folder}")
 
     def _broken_grade(self, number: int, why: str) -> BadInput:
-        return BadInput(f"{self.folder}/{GRADES}, line {number:,} {why}", f"callmark grade {self.folder} makes it anew.")
+        return BadInput(f"{self.folder}/{GRADES}, line {number}: {why}", f"Write the grades again with: callmark grade {self.folder}")
 
 
 def headline_metric(info: Manifest) -> str:
-    """Return the full name of the metric that stands for a run: SPEC's choice, or the first where it was not graded by that."""
+    """Return the full name of a run's main metric: `call.score` or `process.reliability`, or the first metric if it has neither."""
     metrics = tuple(info.metrics)
     name = "process.reliability" if info.dataset.kind == "scenarios" else "call.score"
     return name if name in metrics or not metrics else metrics[0]
 
 
 def grade_row(grade: GradeRecord, metrics: tuple[str, ...]) -> dict[str, Any]:
-    """Return a grade as one flat row, with the same columns for every grade of a run. An error has no numbers."""
+    """Return a grade as a flat dict, with the same keys for every grade of a run. An error has no metrics."""
     usage = grade.usage
     return {
         "case": grade.case,
@@ -201,7 +224,7 @@ def grade_row(grade: GradeRecord, metrics: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _refers_to_own_calls(grade: GradeRecord) -> bool:
-    """Return whether every fault and every pair is of calls that the grade has."""
+    """Return whether all faults and pairs refer to calls of the grade."""
     expected, actual = range(len(grade.expected)), range(len(grade.actual))
     for expected_index, actual_index, _ in grade.pairs:
         if expected_index not in expected or actual_index not in actual:
@@ -216,4 +239,4 @@ def _import_library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise BadInput(f"{name} is not installed", f"pip install {name}; or Run.rows() gives the rows as they are.") from None
+        raise BadInput(f"{name} is not installed", f"Run pip install {name}, or use Run.rows().") from None

@@ -1,4 +1,4 @@
-"""A model that is ready to be run, with its settings as they may be written down."""
+"""An opened model, with its settings in a form without secrets that can be stored."""
 
 import msgspec
 from msgspec import Struct, structs
@@ -11,9 +11,9 @@ from callmark.runs.manifest import SimulationSettings
 
 
 class OpenedModel(Struct, frozen=True):
-    """A model, the settings it is run with, and the settings that are recorded: without anything secret.
+    """A model, the settings it is run with, and the settings that are stored, without secrets.
 
-    `redacted`: something was taken out of them. `simulation` is set where the model holds simulated conversations.
+    `redacted` means that a secret was removed. `simulation` is set if the model is a simulation.
     """
 
     label: str
@@ -25,19 +25,19 @@ class OpenedModel(Struct, frozen=True):
 
 
 def open_run_model(name: str | None, settings: ModelSettings, keys: Keys) -> OpenedModel:
-    """Return the model of these settings; `name` is the name it is configured under, if it is."""
+    """Open the model with these settings. `name` is its name in `callmark.toml`, if it has one."""
     model, spec = open_model(settings, keys)
     recorded, redacted = redact_settings(settings, spec, keys)
     return OpenedModel(name or model.label, model, settings, recorded, redacted)
 
 
 def redact_settings(settings: ModelSettings, spec: Spec, keys: Keys) -> tuple[ModelSettings, bool]:
-    """Return the settings as they may be written down, and whether something secret was taken out of them."""
+    """Return the settings without secrets, and whether a secret was removed."""
     address = _redact_address(settings, keys)
     text = msgspec.json.encode(structs.replace(settings, model=spec.shown, base_url=address))
     return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings), spec.secret or HIDDEN in address
 
 
 def _redact_address(settings: ModelSettings, keys: Keys) -> str:
-    """Return `base_url` without anything secret; without a password of four letters too, which is too short to be searched for."""
+    """Return `base_url` without secrets, including passwords that are too short to be searched for in other text."""
     return keys.hide(read_url(settings.base_url.strip(), keys, where="base_url", example="").shown) if settings.base_url else ""

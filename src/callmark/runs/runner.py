@@ -1,7 +1,7 @@
-"""Run models on every case and grade their predictions; each model's run goes into a folder of its own.
+"""Run models on all cases and grade their predictions; each model has its own run folder.
 
-Nothing is sent before everything is known to fit: the models open, the cases are read, their ids differ. A run that was interrupted or
-killed can be resumed: what has a prediction is not requested again, what ended in an error is.
+No request is sent before everything is validated: models can be opened, cases can be read, ids are unique. An interrupted or killed run can
+be resumed: requests with a prediction are not sent again, errors are.
 """
 
 import asyncio
@@ -36,16 +36,16 @@ class ProgressListener(Protocol):
     """Receives the progress of each model's run."""
 
     def start(self, label: str, *, done: int, total: int) -> None:
-        """A run begins, or is resumed with so many predictions done."""
+        """A run starts, or is resumed with `done` of `total` predictions."""
         ...
 
     def advance(self, label: str, prediction: Prediction, score: float | None) -> None:
-        """A prediction was recorded; its score is None where it has none."""
+        """A prediction was saved. `score` is None if it has none."""
         ...
 
 
 class ModelRun(Struct):
-    """One model, its folder and its manifest, while it is run."""
+    """One model, its folder and its manifest, while it runs."""
 
     opened: OpenedModel
     folder: RunFolder
@@ -62,7 +62,7 @@ class ModelRun(Struct):
 
 
 class Runner:
-    """Runs of several models over the same cases: `predict`, then `grade`. `runs` are the models' runs, in the order of the models."""
+    """Runs several models on the same cases: call `predict`, then `grade`. `runs` has one entry per model, in order."""
 
     def __init__(
         self,
@@ -77,17 +77,15 @@ class Runner:
         options: GradeOptions | None = None,
         check: Callable[[Case], None] | None = None,
     ) -> None:
-        """Open the folders and read the cases. `check` may raise for a case that cannot be run. When anything is wrong, no new folder is
-        left behind.
-        """
+        """Open the folders and read the cases. `check` may raise for a case that cannot be run. On failure, new folders are removed."""
         self._grading = grading
         self._keys = keys
         self._options = options or GradeOptions()
-        Grader(grading)  # an unknown evaluator is refused before anything is read
+        Grader(grading)  # an unknown evaluator raises before anything is read
         _refuse_same_labels(models)
         _refuse_unsupported_trials(models, selection.trials)
         if resume and name is None:
-            raise BadInput("--resume needs to know which run to go on with", "Give its folder, runs/NAME --resume, or its --name.")
+            raise BadInput("--resume: no run given", "Pass the folder of the run (runs/NAME --resume) or its --name.")
         created = time.strftime("%Y-%m-%dT%H-%M")
         folders: list[tuple[RunFolder, bool, Journal]] = []
         try:
@@ -113,7 +111,7 @@ class Runner:
             raise
 
     async def predict(self, *, cache: Cache | None, budget: Budget, progress: ProgressListener | None = None) -> None:
-        """Request everything that has no prediction yet. When it is cancelled, what was recorded stays, and each run is marked so."""
+        """Request all missing predictions. If it is cancelled, saved predictions are kept, and the runs are marked as interrupted."""
         try:
             async with asyncio.TaskGroup() as group:
                 for run in self.runs:
@@ -128,20 +126,20 @@ class Runner:
                 cache.close()
 
     def grade(self) -> list[Run]:
-        """Grade the predictions, run by run. A run without any is not graded. Where no model gave a single prediction, and the reason is
-        known, it is raised instead.
+        """Grade the predictions, run by run. A run without predictions is not graded. If no model returned a prediction, and the reason is
+        known, it is raised as `BadInput`.
         """
         fatal = [run for run in self.runs if run.worker and run.worker.fatal]
         if fatal and not any(run.model_run.predictions for run in self.runs):
             reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info)
-            raise BadInput(reason, f"When that is mended: {command} {fatal[0].folder} --resume")
+            raise BadInput(reason, f"Once this is fixed, resume with: {command} {fatal[0].folder} --resume")
         with self._cases.source:
             return [self._grade(run) for run in self.runs]
 
     def _grade(self, run: ModelRun) -> Run:
         if not run.model_run.predictions + run.model_run.errors:
             return Run.from_folder(run.folder, run.info)
-        # Rows that cannot be read were reported when the cases were read.
+        # Bad rows were already reported when the cases were read.
         options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None))
         return regrade(run.folder, self._grading, options=options, source=self._cases.source)
 
@@ -191,7 +189,7 @@ class Runner:
                     yield case, trial
 
     def _discard_empty(self) -> None:
-        """Remove new runs that came to nothing: those of a model that could not even be started."""
+        """Remove new runs without any prediction or error: those of models that failed to start."""
         for run in self.runs:
             if run.is_new and not run.model_run.predictions + run.model_run.errors:
                 discard_run(run.folder)
@@ -219,16 +217,16 @@ def _refuse_same_labels(models: Sequence[OpenedModel]) -> None:
     labels = [opened.label for opened in models]
     for label in labels:
         if labels.count(label) > 1:
-            raise BadInput(f"two models are called {scrub(label)}", "Give them names of their own in callmark.toml: [models.NAME].")
+            raise BadInput(f"two models have the name {scrub(label)}", "Give them different names in callmark.toml: [models.NAME].")
 
 
 def _refuse_unsupported_trials(models: Sequence[OpenedModel], trials: int) -> None:
     for opened in models:
         if trials > 1 and not opened.model.capabilities.supports_trials:
-            raise BadInput(f"{scrub(opened.label)} predicts the same in every trial, so --trials means nothing to it")
+            raise BadInput(f"--trials: {scrub(opened.label)} returns the same prediction in every trial")
 
 
 def _first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first of several errors that were raised at once."""
+    """Return the first error of an exception group."""
     error = errors.exceptions[0]
     return _first_error(error) if isinstance(error, BaseExceptionGroup) else error

@@ -1,6 +1,6 @@
-"""The cases that models are run on: a file, or what comes through a pipe or from memory, of which each run keeps a copy.
+"""The cases of a run: a file, or data from a pipe or from memory, of which each run stores a copy.
 
-All of them are read before anything is sent: two of one id, none at all, or cases of another kind than expected raise `BadInput`.
+All cases are read before any request is sent. Duplicate ids, no cases, and cases of the wrong kind raise `BadInput`.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ IN_MEMORY = "cases in memory"
 
 
 class CaseSelection(Struct, frozen=True):
-    """The cases to run: a file and how it is read, how many of them, from the first on, and how many trials each gets; `scenarios`, else
-    decision points.
+    """The cases to run: a file and how to read it, the number of cases (starting from the first), and the number of trials.
 
-    `content` stands for the file where the cases are in memory, as JSONL; `tools` is a file of tools for rows that have none, and
-    `tools_content` stands for it. Each run keeps a copy of both.
+    `scenarios` means that scenarios are expected instead of decision points. Cases in memory are in `content`, as JSONL, instead of a file.
+    `tools` is a file of tools for rows that have none, and `tools_content` its content if they are in memory. Each run stores a copy of
+    both.
     """
 
     path: str
@@ -39,30 +39,30 @@ class CaseSelection(Struct, frozen=True):
 
 
 class SelectedCases(Struct, frozen=True):
-    """The source of the cases, what `run.json` says of their file (seen from the first run), and their number, once they were counted."""
+    """The source of the cases, the entry for `run.json` (relative to the first run folder), and the number of cases, once counted."""
 
     source: CaseSource
     dataset: DatasetInfo
     count: int = 0
 
     def dataset_of(self, folder: RunFolder) -> DatasetInfo:
-        """Return what the `run.json` of a folder says of the file: where that run has a copy, its path is the copy's."""
+        """Return the entry for the `run.json` of a folder. If the run has a copy of the cases, the path is that of the copy."""
         path = folder.file(CASES) if self.dataset.path == CASES else self.source.path
         return structs.replace(self.dataset, path=folder.relative_path(path))
 
 
 def open_cases(selection: CaseSelection, folders: Sequence[RunFolder], *, skip_bad: bool) -> SelectedCases:
-    """Open the cases, and store what can be read only once in the folders."""
+    """Open the cases, and copy inputs that can only be read once to the folders."""
     if (selection.path, selection.tools).count("-") > 1:
-        raise BadInput("standard input can be read once, it stands there twice")
+        raise BadInput("standard input (-) is given twice, but it can only be read once")
     if selection.content is not None:
-        path, name = store_content(selection.content, folders, CASES, what="the cases have"), IN_MEMORY
+        path, name = store_content(selection.content, folders, CASES, what="the cases"), IN_MEMORY
     else:
         path = store_input(selection.path, folders, CASES)
         name = STANDARD_INPUT if path != selection.path else scrub(selection.path)
     tools = store_input(selection.tools, folders, TOOLS) if selection.tools else None
     if selection.tools_content:
-        tools = store_content(selection.tools_content, folders, TOOLS, what="the tools have")
+        tools = store_content(selection.tools_content, folders, TOOLS, what="the tools")
     dataset = DatasetInfo(name, folders[0].relative_path(path), limit=selection.limit)
     if tools:
         dataset = structs.replace(dataset, tools=folders[0].relative_path(tools), tools_digest=file_digest(tools))
@@ -80,19 +80,19 @@ def survey_cases(
     on_bad: Callable[[BadRow], None] | None = None,
     check: Callable[[Case], None] | None = None,
 ) -> SelectedCases:
-    """Open the cases and read them once; `check` may raise for a case that cannot be run. Rows that cannot be read go to `on_bad`; without
-    it they raise `BadInput`.
+    """Open the cases and read them once. `check` may raise for a case that cannot be run. Bad rows are passed to `on_bad`, or raise
+    `BrokenRow` without it.
     """
     opened = open_cases(selection, folders, skip_bad=on_bad is not None)
     source, name = opened.source, opened.dataset.name
     try:
         if source.row_kind == "scenarios" and not selection.scenarios:
-            raise BadInput(f"{name} holds scenarios: a user has to be simulated for them", "callmark simulate does so.")
+            raise BadInput(f"{name}: expected decision points or conversations, got scenarios", "Use callmark simulate for scenarios.")
         if selection.scenarios and source.row_kind != "scenarios":
-            raise BadInput(f"{name} holds {source.row_kind}, scenarios were expected", "callmark run asks at decision points.")
+            raise BadInput(f"{name}: expected scenarios, got {source.row_kind}", "Use callmark run for decision points and conversations.")
         survey = source.survey(on_bad=on_bad, check=check)
         if not survey.cases:
-            raise BadInput(f"{name} has no call in it: there is nothing to ask")
+            raise BadInput(f"{name}: no decision points, because no conversation contains a tool call")
     except BaseException:
         source.close()
         raise

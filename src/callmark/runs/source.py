@@ -1,7 +1,7 @@
-"""The cases of a file: opened once, its format detected once, and read as often as a command needs them.
+"""The cases of a file, which is opened once, and read as often as a command needs them.
 
-Rows that are conversations are cut into decision points. Where each row is a recorded trial, the first row of an id is the case; a later
-row that asks for something else raises `BadInput`. So does a file with conversations and cases in it.
+Conversations are cut into decision points. In recordings, where each row is a trial, the first row with an id is the case; a later row with
+the same id and another task raises `BadInput`. So does a file with both conversations and cases.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,13 +23,13 @@ from callmark.types import Case, Conversation, Place
 CaseKind = Literal["decision points", "scenarios"]
 RowKind = Literal["conversations", "decision points", "scenarios"]
 
-_NO_ROWS = (1 << 60, 1 << 61)  # a part of a file that no row is in
+_NO_ROWS = (1 << 60, 1 << 61)  # a part of a file that contains no row
 
-_MAX_CACHED = 8 << 20  # bytes of a file whose cases are held in memory once they were read
+_MAX_CACHED = 8 << 20  # bytes of a file whose cases are kept in memory after the first pass
 
 
 class Survey(NamedTuple):
-    """The number of cases of a file, its digest, and the number of rows that were repaired."""
+    """The number of cases in a file, its digest, and the number of repaired rows."""
 
     cases: int
     digest: str
@@ -37,7 +37,7 @@ class Survey(NamedTuple):
 
 
 class PlacedCase(Struct, frozen=True, gc=False):
-    """A case, its index among the cases of its file, the block of rows that it belongs to, and the conversation it was cut from, if any."""
+    """A case, its index in the file, its block of rows, and the conversation it was cut from, if any."""
 
     block: int
     index: int
@@ -46,11 +46,10 @@ class PlacedCase(Struct, frozen=True, gc=False):
 
 
 class CaseSource:
-    """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases to read, from the first on.
+    """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases, starting from the first.
 
-    `name` is the name of the file in messages, where that is not its path. With `skip_bad`, rows that cannot be read are passed over.
-    `row_kind` says what its rows are; where it is not given, the first row that can be read decides, and a file without one raises
-    `BadInput`.
+    `name` is the name of the file in messages; its path by default. With `skip_bad`, rows that cannot be read are skipped. `row_kind` is
+    the kind of its rows; by default that of the first valid row. A file without valid rows raises `BadInput`.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class CaseSource:
 
     @property
     def expanded(self) -> bool:
-        """Whether its rows are conversations, which are cut into decision points."""
+        """Whether the rows are conversations, which are cut into decision points."""
         return self.row_kind == "conversations"
 
     @property
@@ -93,13 +92,13 @@ class CaseSource:
         return "scenarios" if self.row_kind == "scenarios" else "decision points"
 
     def read(self, *, on_bad: Callable[[BadRow], None] | None = None, part: tuple[int, int] = (0, 1), digest: bool = False) -> "CaseReader":
-        """Return one pass over the cases. Rows that cannot be read go to `on_bad`, without `skip_bad` they raise `BadInput`."""
+        """Return one pass over the cases. Bad rows are passed to `on_bad`; without `skip_bad`, they raise `BrokenRow`."""
         return CaseReader(self, on_bad or _ignore, part, digest=digest)
 
     def survey(self, *, on_bad: Callable[[BadRow], None] | None = None, check: Callable[[Case], None] | None = None) -> "Survey":
-        """Read all cases once, before anything is sent: count them, and refuse two of one id, or one that `check` raises for.
+        """Read all cases once, before any request is sent, and count them. Duplicate ids raise `BadInput`; `check` may raise for a case.
 
-        The cases of a small file are held in memory: later passes neither read the file nor report rows that cannot be read.
+        The cases of a small file are kept in memory: later passes neither read the file nor report bad rows.
         """
         reader = self.read(on_bad=on_bad, digest=True)
         cases: list[PlacedCase] = []
@@ -118,7 +117,7 @@ class CaseSource:
         return Survey(len(places), totals.digest, totals.repaired_rows)
 
     def digest(self) -> str:
-        """Return the digest of the file; no row is decoded."""
+        """Return the digest of the file, without decoding any row."""
         with self._open(self.format.name, part=_NO_ROWS, digest=True) as dataset:
             for _ in dataset:
                 pass
@@ -131,7 +130,7 @@ class CaseSource:
         self.close()
 
     def close(self) -> None:
-        """Close the file; a second time changes nothing."""
+        """Close the file. Closing it again does nothing."""
         self._file.close()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -162,14 +161,14 @@ class CaseSource:
 
 
 class CaseReader:
-    """One pass over the cases of a source. `part` `(k, n)` yields those of the k-th of every n blocks of rows, so that n readers share a
-    file. Rows beyond the limit are read too, as they belong to the digest; `first_cases` leaves them unread.
+    """One pass over the cases of a source. `part` `(k, n)` yields only the k-th of every n blocks of rows, so that n readers can share a
+    file. Rows beyond the limit are read as well, because they are part of the digest; `first_cases` stops at the limit.
     """
 
     def __init__(self, source: CaseSource, on_bad: Callable[[BadRow], None], part: tuple[int, int], *, digest: bool) -> None:
         self._source = source
         self._part = part
-        # All rows are read where what a case is depends on those before it: the name of a conversation, the first row of a recorded case.
+        # Read all rows if a case depends on earlier ones: for unique conversation ids, and for the first row of a recorded case.
         shared = (0, 1) if source.expanded or source.format.recorded else part
         self._dataset = source._open(source.format.name, on_bad, shared, digest=digest)
 
@@ -178,23 +177,23 @@ class CaseReader:
         return self._read() if limit is None else (placed for placed in self._read() if placed.index < limit)
 
     def first_cases(self) -> Iterator[PlacedCase]:
-        """Yield the cases up to the limit, and end there."""
+        """Yield the cases up to the limit, without reading further."""
         limit = self._source.limit
         return self._read() if limit is None else takewhile(lambda placed: placed.index < limit, self._read())
 
     @property
     def block(self) -> int:
-        """The block of the row that was read last."""
+        """The block of the last row read."""
         return self._dataset.row_index // BLOCK
 
     @property
     def totals(self) -> "ReadTotals":
-        """What was learned of the file, once it was read to its end."""
+        """The totals of the file, after a complete pass."""
         cached = self._source._cached
         return ReadTotals(self._dataset.digest(), self._dataset.repaired_rows) if cached is None else cached.totals
 
     def close(self) -> None:
-        """End the pass early."""
+        """Close the file before the end of the pass."""
         self._dataset.__exit__()
 
     def _read(self) -> Iterator[PlacedCase]:
@@ -208,11 +207,11 @@ class CaseReader:
     def _cases(self) -> Iterator[PlacedCase]:
         for row in self._dataset:
             if not isinstance(row, Case):
-                raise BadInput(f"{row.place}: the row is a conversation with nothing expected, among cases that have it")
+                raise BadInput(f"{row.place}: expected a case, as in the rows before, got a conversation without expected calls")
             yield PlacedCase(self.block, self._dataset.row_index, row)
 
     def _first_of_each(self) -> Iterator[PlacedCase]:
-        """Yield the cases of which each row is a trial, in the order of their first rows."""
+        """Yield the cases of a recording, in the order of their first rows."""
         own, parts = self._part
         seen: dict[str, Case] = {}
         for placed in self._cases():
@@ -237,7 +236,7 @@ class CaseReader:
 
 
 class ReadTotals(NamedTuple):
-    """What one pass learned of a file: its digest, empty where it was not asked for, and the number of rows that were repaired."""
+    """The totals of one pass: the digest of the file (empty if not requested) and the number of repaired rows."""
 
     digest: str
     repaired_rows: int
@@ -249,11 +248,11 @@ class _CachedCases(NamedTuple):
 
 
 def refuse_repeated(case: str, place: Place | None, seen: Mapping[str, Place | None]) -> None:
-    """Refuse a case whose id was there before."""
+    """Raise `BadInput` for a duplicate case id."""
     if case in seen:
         raise BadInput(
-            f"{place}: the id {case[:80]!r} stands for two cases, the first is in {seen[case]}",
-            "Give each case an id of its own, so that a prediction is for one of them.",
+            f"{place}: duplicate case id {case[:80]!r}, first used in {seen[case]}",
+            "Give each case a unique id, so that predictions can be matched to cases.",
         )
 
 
@@ -270,4 +269,4 @@ def _reopen(
 
 
 def _ignore(row: BadRow) -> None:
-    """Pass over a row that somebody else reports."""
+    """Skip a row that is reported elsewhere."""

@@ -1,13 +1,13 @@
-"""A run folder: everything of one run, so that it can be viewed, compared and graded again without a model.
+"""A run folder: everything needed to view, compare and grade a run again, without a model.
 
-    run.json                  what was run, on which dataset, how it was graded, the counts; never a key or a header
-    predictions.jsonl         what came back, a line each
-    grades.jsonl              derived: `callmark grade RUN` writes it anew
-    summary.json              derived likewise: the summary of the grades, so that nobody has to read all of them for it
-    evaluation_results.json   evaluation_metrics.json      the layouts of the LOB evaluation, where the cases are scenarios
+    run.json                  the model, the dataset, the grading settings and the counts; never a key or a header
+    predictions.jsonl         one prediction per line
+    grades.jsonl              derived: one grade per line; `callmark grade RUN` writes it again
+    summary.json              derived: the summary of the grades, so that not all of them have to be read
+    evaluation_results.json   evaluation_metrics.json      the file layouts of the LOB evaluation, if the cases are scenarios
 
-For a model that is run, `run.json` is written first, with its `status`, and `predictions.jsonl` grows; for a file of predictions it is
-written last. A folder without one is not a run.
+When a model runs, `run.json` is written first, with its `status`, and `predictions.jsonl` grows. For a predictions file, it is written
+last. A folder without `run.json` is not a run.
 """
 
 import os
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import write_lines
@@ -26,9 +27,9 @@ from callmark.formats.evaluation_results import METRICS, RESULTS
 from callmark.runs.manifest import Manifest, decode_manifest, encode_manifest
 
 RUN, PREDICTIONS, GRADES, SUMMARY = "run.json", "predictions.jsonl", "grades.jsonl", "summary.json"
-CASES, TOOLS = "cases.jsonl", "tools.json"  # copies of what came through a pipe or from memory
+CASES, TOOLS = "cases.jsonl", "tools.json"  # copies of data from a pipe or from memory
 
-GRADING_PREFIX = ".grading-"  # of the folder that grades are written into, before they take their place
+GRADING_PREFIX = ".grading-"  # of the temporary folder for new grades
 _FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
 _MAX_NAME = 80  # characters of a generated folder name
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -48,24 +49,22 @@ class RunFolder:
         return str(self.path / name)
 
     def files(self) -> list[str]:
-        """Return the paths of all files that a run may have, whether they exist or not."""
+        """Return the paths of all files that a run can have, whether they exist or not."""
         return [self.file(name) for name in _FILES]
 
     def relative_path(self, path: str) -> str:
-        """Return a path as seen from the folder, so that both can be moved together."""
+        """Return a path relative to the folder, so that both can be moved together."""
         found = os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
         if scrub(found) != found:
-            raise BadInput(
-                f"{scrub(path)} has a name that is not UTF-8: a run could not say where its cases stand", "Give it another name."
-            )
+            raise BadInput(f"{scrub(path)}: the file name is not valid UTF-8, so a run cannot refer to it", "Rename the file.")
         return found
 
     def resolve_path(self, path: str) -> str:
-        """Return where a path that is relative to the folder leads from the current one."""
+        """Return a path that is relative to the folder as one relative to the current directory."""
         return os.path.relpath(os.path.join(os.path.realpath(self.path), path))
 
     def replace_files(self, other: "RunFolder", *, keep: Collection[str]) -> None:
-        """Move the files of another folder here, `run.json` last; files that the other does not have are removed, except for `keep`."""
+        """Move the files of another folder here, `run.json` last. Files missing there are removed here, except for `keep`."""
         for name in [name for name in _FILES if name != RUN and name not in keep] + [RUN]:
             if (other.path / name).exists():
                 os.replace(other.path / name, self.path / name)
@@ -73,7 +72,7 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
 
     def remove_leftovers(self) -> None:
-        """Remove what a process that was killed had begun to write."""
+        """Remove partial files of a process that was killed."""
         for left in self.path.glob(f"{GRADING_PREFIX}*"):
             shutil.rmtree(left, ignore_errors=True)
         for name in _FILES:
@@ -81,32 +80,35 @@ class RunFolder:
                 left.unlink(missing_ok=True)
 
     def write(self, manifest: Manifest) -> None:
-        """Write `run.json`, whole or not at all."""
+        """Write `run.json`, completely or not at all."""
         write_lines(self.file(RUN), [encode_manifest(manifest)])
 
     def read(self) -> Manifest:
-        """Return `run.json`. A folder without one, or with one that cannot be read or has an unknown version, raises `BadInput`."""
+        """Read `run.json`. If it is missing, not valid, or has an unknown version, `BadInput` is raised."""
         try:
             return decode_manifest((self.path / RUN).read_bytes())
         except FileNotFoundError:
-            raise BadInput(f"{self} is no run: there is no {RUN} in it", _runs_in(self.path)) from None
+            problem = f"not a run: {RUN} is missing" if self.path.is_dir() else "no such run"
+            raise BadInput(f"{self}: {problem}", _runs_in(self.path)) from None
         except OSError as error:
-            raise BadInput(f"{self}/{RUN} cannot be read: {error.strerror}") from None
+            raise BadInput(f"{self}/{RUN}: cannot be read: {error.strerror}") from None
         except BadInput as error:
-            raise BadInput(f"{self}/{RUN} cannot be read: {error}", error.hint) from None
+            raise BadInput(f"{self}/{RUN}: {error}", error.hint) from None
+        except msgspec.ValidationError as error:
+            raise BadInput(f"{self}/{RUN}: {explain_validation_error(str(error))}") from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{self}/{RUN} cannot be read: {error}") from None
+            raise BadInput(f"{self}/{RUN}: not valid JSON: {error}") from None
 
 
 def is_run(path: str) -> bool:
-    """Return whether a path is a folder that holds a run."""
+    """Return whether a path is a run folder."""
     return path != "-" and os.path.isfile(os.path.join(path, RUN))
 
 
 def create_run_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
-    """Return a new folder for a run: `name`, or one like `default`. A name that is taken or cannot be a folder's raises `BadInput`."""
+    """Create the folder of a new run: `name`, or one based on `default`. A name that exists or is not valid raises `BadInput`."""
     if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
-        raise BadInput(f"{name!r} cannot be the name of a run: it is the name of one folder", "-o names the folder that it goes into.")
+        raise BadInput(f"--name: expected the name of a single folder, got {name!r}", "Pass the parent folder with -o.")
     chosen = name or folder_name(default)
     path = Path(parent, chosen)
     number = 1
@@ -114,33 +116,31 @@ def create_run_folder(parent: str, name: str | None, *, default: str) -> RunFold
         try:
             path.mkdir(parents=True)
         except FileExistsError:
-            if not os.path.lexists(path):  # the folder around it is a file
-                raise BadInput(f"{scrub(parent)} is no folder, and none can be made of that name") from None
+            if not os.path.lexists(path):  # the parent is a file
+                raise BadInput(f"{scrub(parent)}: expected a folder, got a file") from None
             if name is not None:
                 if path.is_dir() and not any(path.iterdir()):
                     return RunFolder(path)
-                raise BadInput(
-                    f"there is a run in {scrub(str(path))} already",
-                    f"Choose another --name; callmark grade {scrub(str(path))} grades that one again.",
-                ) from None
+                regrade = f" To grade the existing run again: callmark grade {scrub(str(path))}" if is_run(str(path)) else ""
+                raise BadInput(f"{scrub(str(path))}: already exists", f"Choose another --name.{regrade}") from None
             number += 1
             path = Path(parent, f"{chosen}-{number}")
         except OSError as error:
-            raise StorageError(f"{scrub(str(path))} cannot be made: {error.strerror}") from None
+            raise StorageError(f"{scrub(str(path))}: cannot be created: {error.strerror}") from None
         else:
             return RunFolder(path)
 
 
 def folder_name(text: str) -> str:
-    """Return a text as the name of a folder: unsafe characters replaced, shortened; `run` where nothing is left."""
+    """Return a text as a folder name: unsafe characters replaced and shortened; `run` if nothing remains."""
     return _UNSAFE.sub("-", text)[-_MAX_NAME:].strip("-.") or "run"
 
 
 def discard_run(folder: RunFolder) -> None:
-    """Remove a new folder whose run came to nothing, with the files of the run that are in it."""
+    """Remove the folder of a failed new run, with the files of the run."""
     for name in _FILES:
         (folder.path / name).unlink(missing_ok=True)
-    with suppress(OSError):  # with other files in it, the folder stays
+    with suppress(OSError):  # a folder with other files is kept
         folder.path.rmdir()
 
 
@@ -149,4 +149,4 @@ def _runs_in(path: Path) -> str:
         names = sorted(file.parent.name for file in path.glob(f"*/{RUN}"))[:5]
     except OSError:
         return ""
-    return f"It holds the runs {', '.join(names)}." if names else ""
+    return f"Runs in this folder: {', '.join(names)}." if names else ""

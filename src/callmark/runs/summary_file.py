@@ -1,6 +1,6 @@
-"""`summary.json`: the summary of a run's grades, so that nobody has to read a hundred thousand of them for it.
+"""`summary.json`: the summary of a run's grades, so that not all of them have to be read to show it.
 
-It is valid only for the grades it was written for, if it was written by this version of callmark and not changed since.
+It is only valid for the grades it was written for, if it was written by this version of callmark and has not been modified.
 """
 
 from contextlib import suppress
@@ -17,7 +17,7 @@ from callmark.runs.store import GRADES, SUMMARY, RunFolder
 
 VERSION = 1
 _BUFFER = 1 << 18
-_MAX_SIZE = 5_000_000  # bytes: the names and the texts of errors that a summary holds are unlimited
+_MAX_SIZE = 5_000_000  # bytes: the names and error texts in a summary can be of any length
 
 
 class _SummaryFile(Struct):
@@ -27,8 +27,8 @@ class _SummaryFile(Struct):
 
 
 def store_summary(folder: RunFolder, manifest: Manifest, summary: Summary) -> None:
-    """Write the summary of a run's grades, the same whatever intervals and details were computed with it. A summary that JSON cannot hold,
-    or that is very large, is not stored.
+    """Write the summary of a run's grades, without details and with headline intervals only. A summary that is very large, or that JSON
+    cannot represent, is not stored.
     """
     headlines = headline_metrics(summary.metrics, manifest.metrics)
     plain = {name: each if name in headlines else Estimate(each.n, each.mean) for name, each in summary.metrics.items()}
@@ -40,7 +40,7 @@ def store_summary(folder: RunFolder, manifest: Manifest, summary: Summary) -> No
 
 
 def load_summary(folder: RunFolder, manifest: Manifest) -> Summary | None:
-    """Return the stored summary, without details and with the intervals of the terminal only; None where it is missing or not valid."""
+    """Return the stored summary, without details and with headline intervals only; None if it is missing or not valid."""
     try:
         file = Path(folder.file(SUMMARY))
         if not file.is_file() or file.stat().st_size > _MAX_SIZE:
@@ -54,7 +54,7 @@ def load_summary(folder: RunFolder, manifest: Manifest) -> Summary | None:
 
 
 def _stamp(folder: RunFolder, manifest: Manifest, summary: Raw) -> str:
-    """Return what tells this summary from one that was changed, or is of other grades, other evaluators or another version."""
+    """Return a digest of the summary, the grades, the evaluators and the version, to detect outdated or modified files."""
     import xxhash
 
     grading = (version("callmark"), manifest.dataset.kind, manifest.grading.evaluators, manifest.grading.ignore)

@@ -1,8 +1,8 @@
-"""Get a prediction for every request: many at a time, again where another attempt may help, each recorded as it comes.
+"""Send requests to a model concurrently, with retries, and record each prediction as it arrives.
 
-What is not the model's doing becomes a prediction with an `error` after the last attempt. Where there has been no prediction yet and three
-errors say that no other request will fare better, no more are sent. A budget that is used up ends the run; requests in flight are waited
-for, as they have to be paid for anyway. Cancelling stops at once, and loses what is in flight.
+If the last attempt fails, the error becomes a prediction with an `error`. If there is no prediction yet, and three errors indicate that no
+other request can succeed, no more are sent. An exhausted budget ends the run after the requests in flight, which are charged anyway.
+Cancelling stops immediately, and loses the requests in flight.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from callmark.runs.limiter import MAX_RETRY_AFTER, RateLimiter, backoff
 from callmark.types import Case, Prediction, Usage
 
 _MILLION = 1_000_000
-_FIRST_RETRIES = 2  # at most, before the first prediction: perhaps nobody is listening
-_FATAL_ERRORS = 3  # without a single prediction, that end the run: one request alone may be refused for its content
-_YIELD_EVERY = 64  # predictions without waiting after which other tasks may run
+_FIRST_RETRIES = 2  # limit before the first prediction: the server may not be running
+_FATAL_ERRORS = 3  # end the run if there is no prediction: a single request may be rejected for its content
+_YIELD_EVERY = 64  # predictions without waiting, after which other tasks may run
 
 Record = Callable[[Case, Prediction], None]
 Request = tuple[Case, int]  # a case and a trial
 
 
 class Budget(Struct):
-    """Limits of cost and tokens, and what has been used of them; shared by all models of a run."""
+    """Limits on cost and tokens, and the usage so far; shared by all models of a run."""
 
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -33,14 +33,14 @@ class Budget(Struct):
     tokens: int = 0
 
     def add(self, usage: Usage | None) -> None:
-        """Count the usage of a prediction; None counts as nothing."""
+        """Add the usage of a prediction; None adds nothing."""
         if usage is not None:
             self.cost += usage.cost or 0.0
             self.tokens += usage.input_tokens + usage.output_tokens
 
     @property
     def exhausted(self) -> str:
-        """Which limit was reached, in words; empty while there is something left."""
+        """The limit that was reached, in words; empty if none was."""
         if self.max_cost is not None and self.cost >= self.max_cost:
             return f"--max-cost {self.max_cost:g} was reached"
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
@@ -49,7 +49,7 @@ class Budget(Struct):
 
 
 class ModelWorker:
-    """Sends the requests of one model. `stop_reason` says why not every request was sent, if so; `fatal`: because none can succeed."""
+    """Sends the requests of one model. `stop_reason` says why some requests were not sent; `fatal` means that none can succeed."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class ModelWorker:
         budget: Budget | None = None,
         hide: Callable[[str], str] = str,
     ) -> None:
-        """`record` gets each prediction; `hide` takes keys out of error messages."""
+        """Prepare the worker. `record` is called with each prediction; `hide` removes keys from error messages."""
         self.model = model
         self.settings = settings
         self.stop_reason = ""
         self.fatal = False
-        self._fatal_errors = 0  # one after the other, which say that no other request will fare better
+        self._fatal_errors = 0  # consecutive errors that indicate that no other request can succeed
         self.predictions = self.errors = self.cache_hits = 0
         self.limiter = RateLimiter(settings.concurrency or model.capabilities.concurrency, settings.rpm)
         self._record = record
@@ -75,14 +75,14 @@ class ModelWorker:
         self._hide = hide
 
     async def predict_all(self, requests: Iterator[Request]) -> None:
-        """Predict for every request; requests are taken as they are needed."""
+        """Send all requests, which are read on demand."""
         async with self.model, asyncio.TaskGroup() as group:
             for _ in range(self.limiter.concurrency):
                 group.create_task(self._work(requests))
 
     async def predict(self, case: Case, trial: int = 0) -> Prediction | None:
-        """Return the prediction for one case and trial, from the cache or from the model; None where the worker was stopped before there
-        was one. The model has to be entered.
+        """Return the prediction for one case and trial, from the cache or the model; None if the worker was stopped first. The model must
+        have been entered.
         """
         key = self._key(case, trial)
         prediction = self._from_cache(case, trial, key)
@@ -109,7 +109,7 @@ class ModelWorker:
                 await asyncio.sleep(0)
 
     def _is_stopped(self) -> bool:
-        """Return whether no more requests are sent. Checked before each of them, as a resumed run may have no budget left."""
+        """Return whether to send no more requests. Checked before each request, because a resumed run may have no budget left."""
         self.stop_reason = self.stop_reason or self._budget.exhausted
         return bool(self.stop_reason)
 
@@ -122,7 +122,7 @@ class ModelWorker:
         return _complete(cached, case, trial, seconds, 1, self.settings.price)
 
     async def _from_model(self, case: Case, trial: int, key: bytes | None) -> Prediction | None:
-        """Return the prediction; None where the worker was stopped before there was one."""
+        """Return the prediction; None if the worker was stopped first."""
         loop = asyncio.get_running_loop()
         attempt = 0
         while True:
@@ -138,7 +138,7 @@ class ModelWorker:
                 seconds = loop.time() - began
                 self.limiter.release_failed(slot, rate_limited=error.rate_limited, retry_after=error.retry_after)
                 if self._is_last(error, attempt):
-                    message = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} tries)")
+                    message = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} attempts)")
                     usage = Usage(round(seconds, 6), attempts=attempt)
                     return Prediction(case.id, trial, error=message, usage=usage)
                 await asyncio.sleep(max(backoff(attempt), error.retry_after or 0.0))
@@ -154,7 +154,7 @@ class ModelWorker:
                 return _complete(prediction, case, trial, seconds, attempt, self.settings.price)
 
     async def _attempt(self, case: Case, trial: int) -> Prediction:
-        """Return what the model predicts; a failure of its own is a prediction without calls, an error in it is raised as `ModelError`."""
+        """Return the prediction of one attempt. A `ModelFailure` is a prediction without calls; an error is raised as `ModelError`."""
         try:
             prediction = await self.model.predict(case, trial=trial)
         except ModelFailure as failure:
@@ -164,10 +164,10 @@ class ModelWorker:
         return prediction
 
     def _is_last(self, error: ModelError, attempt: int) -> bool:
-        """Return whether an error ends the attempts, and count it where no other request will fare better."""
+        """Return whether an error ends the attempts, and count it if it indicates that no other request can succeed."""
         fatal = error.fatal and not self.predictions
         attempts = 1 + (min(self.settings.retries, _FIRST_RETRIES) if fatal else self.settings.retries)
-        too_long = (error.retry_after or 0.0) > MAX_RETRY_AFTER  # a quota that is used up for the day
+        too_long = (error.retry_after or 0.0) > MAX_RETRY_AFTER  # such as an exhausted daily quota
         last = not error.retryable or attempt >= attempts or too_long
         if last and (fatal or too_long) and not self.stop_reason:
             self._fatal_errors += 1
@@ -183,7 +183,7 @@ class ModelWorker:
 
 
 def _complete(prediction: Prediction, case: Case, trial: int, seconds: float, attempts: int, price: Price | None) -> Prediction:
-    """Return the prediction under its case and trial, with what it took; the cost follows from the price unless the model gave one."""
+    """Return the prediction with its case, trial and usage. The cost is computed from the price, unless the model reports one."""
     usage = prediction.usage or Usage()
     cost = usage.cost
     if cost is None and price is not None:

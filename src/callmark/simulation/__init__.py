@@ -1,1 +1,1 @@
-"""Whole conversations: a simulated user talks to an agent that has tools, until the task is done."""
+"""Simulated conversations: a simulated user talks to an agent with tools until the task is done."""

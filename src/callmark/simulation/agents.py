@@ -1,12 +1,12 @@
 """Agents under test.
 
-    any model                    with tools: its calls are executed and their results returned, until it answers with text
-    python:module:function       without tools: a whole chatbot, called with the visible messages; returns its text and the calls it made
+    any model                    with tools: its calls are executed and the results sent back, until it responds with text only
+    python:module:function       without tools: a complete chatbot, called with the visible messages; returns its text and the calls it made
     chatbot:URL                  the same over HTTP (see `callmark.models.chatbot`)
 
-    NAME[:OPTIONS]               an agent of an installed package, under the entry point `callmark.agents`
+    NAME[:OPTIONS]               an agent of an installed package (entry point `callmark.agents`)
 
-A malformed call gets an error result, as a tool would return. Too many responses with calls in one turn end the conversation: `step limit`.
+A malformed call gets an error result, as from a tool. Too many responses with calls in one turn end the conversation with `step limit`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +19,19 @@ from callmark.simulation.model_client import ModelClient
 from callmark.simulation.session import Agent, Session, ToolResult
 from callmark.types import Call, Case, Message, Prediction, Tool
 
-MAX_CALLS = 100  # executed of one response
-_TOO_MANY_CALLS = ToolResult(f"More than {MAX_CALLS} calls at once are not carried out.", is_error=True)
+MAX_CALLS = 100  # executed per response
+_TOO_MANY_CALLS = ToolResult(f"Not executed: a response may contain at most {MAX_CALLS} calls.", is_error=True)
 
 
 class AgentProvider(Struct, frozen=True):
-    """An agent that `--agent NAME[:OPTIONS]` names; `open` gets the options, None where there is no colon, and may raise `BadInput`."""
+    """A kind of agent for `--agent NAME[:OPTIONS]`. Register your own under the entry point group `callmark.agents`.
+
+    Attributes:
+        name: Prefix of its specs.
+        open: `open(options)` returns the agent, and raises `BadInput` for invalid options. `options` is the text after the colon; None
+            without a colon.
+        help: One-line description.
+    """
 
     name: str
     open: Callable[[str | None], Agent]
@@ -32,7 +39,7 @@ class AgentProvider(Struct, frozen=True):
 
 
 def find_agent(spec: str) -> Agent | None:
-    """Return the agent of an installed package that a spec names; None where it names none."""
+    """Return the agent of an installed package for a spec, or None."""
     name, colon, options = spec.strip().partition(":")
     if not registry.is_known("agents", name):
         return None
@@ -48,7 +55,7 @@ class ToolCallingAgent:
         self._max_steps = max_steps
 
     async def reply(self, session: Session) -> None:
-        """Request responses and execute their calls until one has no calls."""
+        """Request responses and execute their calls until a response has no calls."""
         for _ in range(self._max_steps):
             prediction = await _predict(self._client, session, session.messages, session.toolbox.tools)
             calls = with_unique_ids(prediction.calls, session)
@@ -63,7 +70,7 @@ class ToolCallingAgent:
 
 
 class ReportingAgent:
-    """A whole chatbot: it gets the visible messages and reports the calls that it made in its turn."""
+    """A complete chatbot: it gets the visible messages and reports the calls it made in its turn."""
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
@@ -77,7 +84,7 @@ class ReportingAgent:
 
 
 def with_unique_ids(calls: tuple[Call, ...], session: Session) -> tuple[Call, ...]:
-    """Return the calls with ids that are unique in the conversation, so that each result belongs to one call."""
+    """Return the calls with ids that are unique in the conversation, so that each result matches one call."""
     taken = {call.id for message in session.messages for call in message.calls}
     unique = []
     for call in calls:
@@ -100,5 +107,5 @@ async def _predict(client: ModelClient, session: Session, messages: Sequence[Mes
 
 async def _execute(call: Call, session: Session) -> ToolResult:
     if call.malformed:
-        return ToolResult(f"The call cannot be read: {call.malformed}.", is_error=True)
+        return ToolResult(f"The call is malformed: {call.malformed}.", is_error=True)
     return await session.toolbox.call(call)

@@ -1,12 +1,12 @@
 """Detect whether a simulated conversation has ended, and why, after every turn.
 
-completed      the completion condition holds: a judge model says so; without a judge, the user is done and the expected end state, where it
-               is known, is reached. A condition about the user ending the conversation holds when the user is done.
-goodbye        the user is done, but completion is not established
-transfer       the agent transferred to somebody else by a call
-turn limit     the user has used all turns
-step limit     the agent has used all its responses with calls in one turn
-no progress    agent or user (or both together) repeat themselves three times without a call in between, or the user gives up
+completed      the completion condition holds: a judge model says so; without a judge, the user is done and the expected end state, if
+               known, is reached. A condition about the user ending the conversation holds when the user is done.
+goodbye        the user is done, but it is not certain that the task is completed
+transfer       the agent transferred the conversation with a call
+turn limit     the user reached the maximum number of turns
+step limit     the agent reached the maximum number of responses with calls in one turn
+no progress    agent, user or both repeat themselves three times without a call in between, or the user gives up
 """
 
 import re
@@ -26,10 +26,10 @@ STEP_LIMIT = "step limit"
 NO_PROGRESS = "no progress"
 ENDINGS = (COMPLETED, GOODBYE, TRANSFER, TURN_LIMIT, STEP_LIMIT, NO_PROGRESS)
 
-StateCheck = Callable[[], Awaitable[bool | None]]  # whether the expected end state is reached; None where that is unknown
+StateCheck = Callable[[], Awaitable[bool | None]]  # whether the expected end state is reached; None if unknown
 
 MAX_REPEATS = 3
-_TRANSFER_TOOLS = (  # only transfers of the conversation: `transfer_money` is none
+_TRANSFER_TOOLS = (  # only transfers of the conversation, not `transfer_money`
     *("transfer", "*transfer?to*", "*transferto*", "*handoff*", "*hand?off*", "*handover*", "*hand?over*", "*escalate*"),
     *(f"*{target}*transfer*" for target in ("human", "agent", "call")),
     *(f"*transfer*{target}*" for target in ("human", "agent", "person", "staff", "operator", "support", "call", "chat", "conversation")),
@@ -48,9 +48,9 @@ Answer with one word: YES if the condition holds by now, NO if it does not, or n
 
 
 class EndingDetector:
-    """Detects the ending of one conversation. It remembers turns, so show it each turn once.
+    """Detects the ending of one conversation. It keeps state between turns: call it exactly once per turn.
 
-    Without a `judge`, the words of the user and `is_state_reached` decide about completion.
+    Without a `judge`, the user's words and `is_state_reached` determine completion.
     """
 
     def __init__(self, case: Case, *, judge: Predict | None = None, is_state_reached: StateCheck | None = None) -> None:
@@ -63,7 +63,7 @@ class EndingDetector:
         self._exchanges: dict[tuple[str, str], int] = {}
 
     async def after_user(self, session: Session, turn: UserTurn) -> str:
-        """Return the ending after a user turn; empty while the conversation goes on."""
+        """Return the ending after a user turn; empty while the conversation continues."""
         self._user_turns.append(_normalize(turn.text))
         if turn.done:
             if turn.gave_up or _GIVES_UP.search(turn.text[-_MAX_COMPARED:]):
@@ -72,7 +72,7 @@ class EndingDetector:
         return NO_PROGRESS if _is_repeated(self._user_turns) else ""
 
     async def after_agent(self, session: Session) -> str:
-        """Return the ending after an agent turn; empty while the conversation goes on."""
+        """Return the ending after an agent turn; empty while the conversation continues."""
         messages = _last_agent_turn(session.messages)
         calls = [call for message in messages for call in message.calls]
         if any(self._transfers(call) for call in calls):
@@ -92,7 +92,7 @@ class EndingDetector:
         return NO_PROGRESS if _is_repeated(self._agent_turns) or self._exchanges[exchange] >= MAX_REPEATS else ""
 
     async def _is_completed(self, session: Session) -> bool:
-        """Return whether the task is completed, now that the user is done; never before the agent's first turn."""
+        """Return whether the task is completed when the user is done; never before the agent's first turn."""
         if not any(message.role == "assistant" for message in session.messages):
             return False
         condition = self._case.completion
@@ -114,25 +114,25 @@ class EndingDetector:
         return is_judged_yes(prediction.text)
 
     def _transfers(self, call: Call) -> bool:
-        """Return whether a call ends the conversation by a transfer. An expected one with further expected calls after it does not."""
+        """Return whether a call ends the conversation with a transfer. A transfer that is expected before other calls does not."""
         if call.malformed or not is_transfer(call.name):
             return False
         return call.name.casefold() not in [expected.name.casefold() for expected in self._case.expected[:-1]]
 
 
 def is_transfer(name: str) -> bool:
-    """Return whether a tool of that name transfers the conversation: `transfer_to_human`, `escalate`; not `transfer_money`."""
+    """Return whether a tool with this name transfers the conversation: `transfer_to_human`, `escalate`; not `transfer_money`."""
     return any(matches_glob(pattern, name.casefold()) for pattern in _TRANSFER_TOOLS)
 
 
 def judge_prompt(condition: str, messages: Sequence[Message]) -> str:
-    """Return the question for a judge: the condition and the conversation, of a very long one the end."""
+    """Return the question for a judge: the condition and the conversation; only the end of a very long one."""
     conversation = "\n".join(f"{'User' if message.role == 'user' else 'Assistant'}: {message.text}" for message in messages)
     return f"Condition: {condition}\n\nConversation:\n{conversation[-_MAX_JUDGED:]}\n\nDoes the condition hold by now? Answer YES or NO."
 
 
 def is_judged_yes(text: str) -> bool:
-    """Return whether the first yes or no in a judge's response is a yes; a response with neither is a no."""
+    """Return whether the first yes or no in a judge's response is a yes; a response with neither counts as no."""
     found = _YES_OR_NO.search(text[:_MAX_COMPARED])
     return found is not None and found[1].casefold() in ("yes", "true")
 
@@ -148,7 +148,7 @@ def _is_repeated(turns: Sequence[str]) -> bool:
 
 
 def _normalize(text: str) -> str:
-    """Return a turn as it is compared: its words; of a very long one, the words of its start, its length and its end."""
+    """Return the words of a turn for comparison; for a very long turn, those of its start and end, with its length."""
     if len(text) > _MAX_COMPARED:
         text = f"{text[: _MAX_COMPARED // 2]} {len(text)} {text[-_MAX_COMPARED // 2 :]}"
     return " ".join(words(text)) or text.strip()

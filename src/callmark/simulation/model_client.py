@@ -1,4 +1,4 @@
-"""A model that takes part in conversations as agent, user or judge: rate-limited, retried and cached like any other."""
+"""A model that takes part in conversations as agent, user or judge: rate-limited, retried and cached like any other model."""
 
 from types import TracebackType
 from typing import Self
@@ -27,7 +27,7 @@ class ModelClient:
         prediction = await self._worker.predict(case, trial)
         if prediction is None or prediction.error:
             problem = prediction.error if prediction else self._worker.stop_reason
-            raise ModelError(problem or "no more was asked", fatal=self._worker.fatal)
+            raise ModelError(problem or "no more requests were sent", fatal=self._worker.fatal)
         return prediction
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Open the participants of simulated conversations by spec: agent, user, judge and tools; and check that they fit together."""
+"""Open agent, user, judge and tools of simulated conversations by spec, and check that they fit together."""
 
 from collections.abc import Callable, Sequence
 
@@ -34,10 +34,10 @@ def open_simulator(
     user: User | None = None,
     listed_tools: tuple[Tool, ...] = (),
 ) -> OpenedModel:
-    """Return a simulator for an agent, as a model that runs can use. What cannot work raises `BadInput`.
+    """Return a simulator for an agent, as a model for runs. Settings that cannot be used raise `BadInput`.
 
-    An `expert` or a `user` takes part instead of the one that the settings name. Where `listed_tools` are given, a conversation whose
-    toolbox has other tools ends in an error. `concurrency` is how many conversations run at a time.
+    An `expert` or a `user` overrides the one in the settings. With `listed_tools`, a conversation whose toolbox has other tools is an
+    error. `concurrency` is how many conversations run at a time.
     """
     clients: list[ModelClient] = []
     recorded, redacted = agent, False
@@ -47,7 +47,7 @@ def open_simulator(
         name = name or recorded.model
     if expert is None:
         client = ModelClient(agent, keys, cache)
-        _refuse_unfit(client.spec, simulation)
+        _check_capabilities(client.spec, simulation)
         clients.append(client)
         name = name or client.label
         recorded, redacted = redact_settings(agent, client.spec, keys)
@@ -73,13 +73,13 @@ def open_simulator(
         listed_tools=listed_tools,
     )
     recorded_simulation, also_redacted = _redact_simulation(simulation, keys, model_roles=model_roles)
-    # each client retries by itself: a conversation that failed is not started again
+    # each client retries its own requests, so a failed conversation is not restarted
     settings = structs.replace(agent, retries=0, rpm=None, concurrency=concurrency or CONCURRENCY)
     return OpenedModel(simulator.label, simulator, settings, recorded, redacted or also_redacted, recorded_simulation)
 
 
 async def list_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
-    """Return the tools that conversations will have. Specs that cannot be used raise `BadInput`."""
+    """Return the tools of the conversations. Specs that cannot be used raise `BadInput`."""
     tools, _ = await inspect_tools(specs, keys)
     return tools
 
@@ -87,7 +87,7 @@ async def list_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
 async def inspect_tools(
     specs: Sequence[str], keys: Keys, *, reads_state: Callable[[tuple[Tool, ...]], bool] = lambda tools: False
 ) -> tuple[tuple[Tool, ...], State | None]:
-    """Return the tools that conversations will have, and their initial state where `reads_state(tools)` is true and they report one."""
+    """Return the tools of the conversations, and their initial state if `reads_state(tools)` is true and they report one."""
     async with open_tools(specs, keys=keys) as source:
         try:
             async with source.open_toolbox("tools") as toolbox:
@@ -97,30 +97,30 @@ async def inspect_tools(
 
 
 def open_user_for_checks(simulation: SimulationSettings) -> User:
-    """Return the user that the settings name, to check which scenarios it can play. A model behind it is not opened and never responds."""
-    return open_user(simulation.user.model, open_model=_open_no_model, seed=simulation.seed)
+    """Return the user in the settings, to check which scenarios it can simulate. An LLM user's model is not opened."""
+    return open_user(simulation.user.model, open_model=_open_fake_model, seed=simulation.seed)
 
 
-def _open_no_model(spec: str) -> tuple[Predict, str]:
+def _open_fake_model(spec: str) -> tuple[Predict, str]:
     async def predict(case: Case, trial: int) -> Prediction:
-        raise ModelError("nothing is asked")
+        raise ModelError("this user is for checks only")
 
     return predict, spec
 
 
-def _refuse_unfit(spec: Spec, simulation: SimulationSettings) -> None:
-    """Raise `BadInput` for an agent that cannot hold a conversation with these tools, or without any."""
+def _check_capabilities(spec: Spec, simulation: SimulationSettings) -> None:
+    """Raise `BadInput` for an agent that cannot be simulated with these tools, or without tools."""
     capabilities = spec.provider.capabilities
     if not capabilities.supports_simulation:
-        raise BadInput(f"{spec.shown} answers at decision points, it cannot hold a conversation")
+        raise BadInput(f"{spec.shown} only predicts decision points, so conversations cannot be simulated with it")
     if simulation.tools and not capabilities.calls_tools:
-        raise BadInput(f"{spec.shown} carries out its calls itself: it takes no --tools")
+        raise BadInput(f"{spec.shown} executes its own calls, so --tools cannot be used with it")
     if not simulation.tools and not capabilities.reports_calls:
-        raise BadInput(f"{spec.shown} has nothing to call without --tools", "For example mcp:'python server.py'.")
+        raise BadInput(f"{spec.shown} needs --tools", "For example --tools mcp:'python server.py'.")
 
 
 def _redact_simulation(simulation: SimulationSettings, keys: Keys, *, model_roles: Sequence[str]) -> tuple[SimulationSettings, bool]:
-    """Return the settings as they may be recorded, and whether a secret was removed. `model_roles` are the roles that models play."""
+    """Return the settings to record, without secrets, and whether any were removed. `model_roles` are the roles that models play."""
     was_redacted = []
     recorded = {}
     for role in model_roles:

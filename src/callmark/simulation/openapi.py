@@ -1,7 +1,7 @@
-"""Tools from an OpenAPI 3 file, JSON or YAML: each operation is a tool that takes its parameters and the properties of its JSON body.
+"""Read tools from an OpenAPI 3 file (JSON or YAML): each operation is a tool with its parameters and the properties of its JSON body.
 
-A tool has the name of its operationId, else of its method and path. References inside the file are inlined; a schema that refers to itself,
-or grows too large, is cut to `{}`. Schemas of OpenAPI 3.0 are translated to JSON Schema.
+A tool is named after its operationId, else after its method and path. References inside the file are inlined; a schema that refers to
+itself, or grows too large, is cut to `{}`. OpenAPI 3.0 schemas are translated to JSON Schema.
 """
 
 import os
@@ -19,18 +19,18 @@ from callmark.types import Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _LOCATIONS = ("path", "query", "header")
-_OTHER_HEADERS = frozenset({"accept", "content-type", "authorization"})  # headers that OpenAPI does not count as parameters
+_RESERVED_HEADERS = frozenset({"accept", "content-type", "authorization"})  # not parameters, by the OpenAPI specification
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-_HEAD = 1 << 16  # bytes that are searched for the version key
+_HEAD = 1 << 16  # bytes to search for the version key
 _VERSION_KEY = re.compile(rb"""["']?(?:openapi|swagger)["']?\s*:""")
 _MAX_NAME = 64
-_MAX_VALUES = 5_000_000  # of a document
+_MAX_VALUES = 5_000_000  # per document
 
 _T = TypeVar("_T")
 
 
 def is_openapi(path: str) -> bool:
-    """Return whether a file is OpenAPI (or Swagger), by its name and its first bytes; False for a pipe."""
+    """Return whether a file is OpenAPI (or Swagger), judging by its name and first bytes; False for a pipe."""
     if path.endswith((".yaml", ".yml")):
         return True
     if not os.path.isfile(path):
@@ -41,7 +41,7 @@ def is_openapi(path: str) -> bool:
 
 
 class Operation(Struct, frozen=True):
-    """An operation as a tool, with the schema of its successful response (empty where there is none) and the description of that."""
+    """An operation as a tool, with the schema and the description of its successful response; both are empty if there is none."""
 
     tool: Tool
     method: str
@@ -52,12 +52,12 @@ class Operation(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Return whether it may change data, by its method."""
+        """Return whether the operation may change data, judging by its method."""
         return self.method not in ("get", "head", "options", "trace")
 
 
 class Api(Struct, frozen=True):
-    """An API as its file describes it."""
+    """An API as described in its file."""
 
     title: str
     description: str
@@ -65,17 +65,17 @@ class Api(Struct, frozen=True):
 
 
 def read_openapi(path: str) -> tuple[Tool, ...]:
-    """Return the tools of a file. One that is not OpenAPI 3, has no operations or refers to other files raises `BadInput`."""
+    """Return the tools of a file. A file that is not OpenAPI 3, has no operations or refers to other files raises `BadInput`."""
     return _read(path, openapi_tools)
 
 
 def read_api(path: str) -> Api:
-    """Return the whole API of a file, with response schemas. Raises `BadInput` as `read_openapi` does."""
+    """Return the API of a file, with response schemas. Raises `BadInput` like `read_openapi`."""
     return _read(path, _api)
 
 
 def openapi_tools(document: Mapping[str, Any]) -> tuple[Tool, ...]:
-    """Return the tools of a document, in its order."""
+    """Return the tools of a document, in order."""
     return tuple(each.tool for each in _operations(document, responses=False))
 
 
@@ -84,7 +84,7 @@ def _read(path: str, reader: Callable[[dict[str, Any]], _T]) -> _T:
     try:
         document = _document(text)
         if document is None:
-            raise BadInput("it is no OpenAPI file, JSON or YAML with openapi: 3.x was expected")
+            raise BadInput("not an OpenAPI file: expected JSON or YAML with openapi: 3.x")
         return reader(document)
     except BadInput as error:
         raise BadInput(f"{scrub(path)}: {error}", error.hint) from None
@@ -100,7 +100,7 @@ def _operations(document: Mapping[str, Any], *, responses: bool) -> tuple[Operat
     version = str(document.get("openapi", ""))
     if not version.startswith("3."):
         found_version = f"OpenAPI {version}" if version else f"Swagger {document.get('swagger')}"
-        raise BadInput(f"it is {found_version}, OpenAPI 3 was expected", "Convert it first." if not version else "")
+        raise BadInput(f"expected OpenAPI 3, got {found_version}", "Convert it to OpenAPI 3 first." if not version else "")
     paths = document.get("paths")
     found: dict[str, Operation] = {}
     for path, item in paths.items() if isinstance(paths, dict) else ():
@@ -116,14 +116,14 @@ def _operations(document: Mapping[str, Any], *, responses: bool) -> tuple[Operat
                 except BadInput as error:
                     raise BadInput(f"{method} {path}: {error}", error.hint) from None
                 except RecursionError:
-                    raise BadInput(f"{method} {path}: its schema is nested deeper than any that people write") from None
+                    raise BadInput(f"{method} {path}: the schema is nested too deeply") from None
     if not found:
-        raise BadInput("it has no operations, paths with get, post and the like were expected")
+        raise BadInput("no operations found: expected paths with get, post, …")
     return tuple(found.values())
 
 
 def _response(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the schema and the description of the first successful response; both empty where there is none."""
+    """Return the schema and the description of the first successful response; both empty if there is none."""
     responses = operation.get("responses")
     by_status = {str(status): each for status, each in responses.items()} if isinstance(responses, dict) else {}
     status = min((status for status in by_status if status.upper().startswith("2")), default="default" if "default" in by_status else "")
@@ -145,7 +145,7 @@ def _response(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tupl
 
 
 def _json_media(holder: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """Return the media type object of JSON, in any of its spellings, else of one of the `others`; empty where there is none."""
+    """Return the media type object for JSON, in any spelling, else for one of the `others`; empty if there is none."""
     content = holder.get("content")
     media = {str(kind).partition(";")[0].strip().lower(): each for kind, each in content.items()} if isinstance(content, dict) else {}
     kinds = [kind for kind in media if kind == "application/json"] + [kind for kind in media if kind.endswith(("+json", "/json", "*/*"))]
@@ -153,15 +153,15 @@ def _json_media(holder: Mapping[str, Any], *others: str) -> dict[str, Any]:
 
 
 def _document(text: bytes) -> dict[str, Any] | None:
-    """Return the OpenAPI document of a JSON or YAML text; None where it is something else."""
+    """Return the OpenAPI document in a JSON or YAML text, or None if it is something else."""
     try:
         value: Any = parse(text)
     except NotStrict as problem:
         if str(problem).startswith("nesting"):
-            raise BadInput(f"it cannot be read: {problem}") from None
+            raise BadInput(f"cannot be parsed: {problem}") from None
         value = None if text.startswith((b"{", b"[")) else _yaml(text)
     if not _is_bounded(value):
-        raise BadInput(f"it has more than {_MAX_VALUES:,} values in it, anchors resolved")
+        raise BadInput(f"more than {_MAX_VALUES:,} values, with anchors resolved")
     return value if isinstance(value, dict) and ("openapi" in value or "swagger" in value) else None
 
 
@@ -189,15 +189,15 @@ def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], docu
 
 
 def _parameters(operation: Mapping[str, Any], item: Mapping[str, Any], document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parameters of path and operation; those of the operation win. Cookies and non-parameter headers are left out."""
+    """Return the parameters of path and operation; the operation overrides the path. Cookies and reserved headers are left out."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for listed in (item.get("parameters"), operation.get("parameters")):
         for each in listed if isinstance(listed, list) else ():
             parameter = resolve(each, document, "parameters")
             name, location = parameter.get("name"), parameter.get("in")
             if not isinstance(name, str) or not isinstance(location, str):
-                raise BadInput("a parameter has no name, or does not say in what it goes")
-            if location in _LOCATIONS and not (location == "header" and name.lower() in _OTHER_HEADERS):
+                raise BadInput("a parameter lacks 'name' or 'in'")
+            if location in _LOCATIONS and not (location == "header" and name.lower() in _RESERVED_HEADERS):
                 found[name, location] = parameter
     return list({name: parameter for (name, _), parameter in found.items()}.values())
 
@@ -210,9 +210,9 @@ def _parameter_schema(parameter: Mapping[str, Any]) -> Any:
 
 
 def _body(body: Mapping[str, Any], inliner: ReferenceInliner) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the properties of an object body, each with whether it is required; any other body as one property called `body`.
+    """Yield the properties of an object body, each with whether it is required; any other body as one property named `body`.
 
-    A property that the schema requires is required even where the body itself is optional: a call without it would send no body.
+    A property that the schema requires is required even if the body itself is optional: a call without it would send no body.
     """
     media = _json_media(body, *_FORMS)
     if not media:
@@ -229,7 +229,7 @@ def _body(body: Mapping[str, Any], inliner: ReferenceInliner) -> Iterator[tuple[
 
 
 def _merged(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """Return properties and required names of an object schema, including its `allOf`; None for any other schema."""
+    """Return the properties and required names of an object schema, including its `allOf`; None for any other schema."""
     if "anyOf" in schema or "oneOf" in schema or schema.get("type", "object") not in ("object", ["object", "null"]):
         return None
     parts = [_merged(part) if isinstance(part, dict) else None for part in schema.get("allOf", ())]
@@ -257,7 +257,7 @@ def _name(given: str, taken: Mapping[str, Any]) -> str:
 
 
 def _yaml(text: bytes) -> Any:
-    """Return the value of a YAML text, None where it is not YAML. Dates stay text, and only true and false are booleans, as in JSON."""
+    """Return the value of a YAML text, or None if it is not YAML. Dates stay strings, and only true and false are booleans, as in JSON."""
     import yaml
 
     class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -274,7 +274,7 @@ def _yaml(text: bytes) -> Any:
 
 
 def _is_bounded(value: Any) -> bool:
-    """Return whether a value is of reasonable size: YAML anchors can make a huge or endless value out of a few lines."""
+    """Return whether a value has a reasonable size: YAML anchors can expand a few lines into a huge or infinite value."""
     rest = [value]
     for _ in range(_MAX_VALUES):
         if not rest:

@@ -1,7 +1,7 @@
-"""Schemas of an OpenAPI 3 document as JSON Schema, with references inlined.
+"""Convert the schemas of an OpenAPI 3 document to JSON Schema, with references inlined.
 
 A schema that refers to itself, or grows too large, is cut to `{}`. Request schemas leave out read-only properties, response schemas
-write-only ones. Response schemas keep examples, have the name of a referenced schema under `NAMED`, and `CUT` where they are cut.
+write-only ones. Response schemas keep examples, store the name of a referenced schema under `NAMED`, and have `CUT` where they are cut.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from callmark.errors import BadInput
 NAMED, CUT = "x-named", "x-cut"
 
 _NOT_JSON_SCHEMA = frozenset({"xml", "discriminator", "externalDocs", "example", "nullable", "readOnly", "writeOnly"})
-_KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # their keys are names, not keywords
+_KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # keys are names, not keywords
 _VALUES = frozenset({"default", "const", "enum", "examples", "example"})
-_MAX_PARTS = 5000  # of the schema of one tool
+_MAX_PARTS = 5000  # of one tool's schema
 
 
 class ReferenceInliner:
-    """Inlines references and translates OpenAPI 3.0 to JSON Schema, for the schemas of one tool."""
+    """Inlines references and translates OpenAPI 3.0 to JSON Schema for one tool."""
 
     def __init__(self, root: Mapping[str, Any], *, for_responses: bool = False) -> None:
         self._root = root
@@ -27,7 +27,7 @@ class ReferenceInliner:
         self._for_responses = for_responses
 
     def schema(self, value: Any, inside: tuple[str, ...]) -> Any:
-        """Return a schema with references inlined. `inside` are the references that led here; one of them again is a cycle."""
+        """Return a schema with references inlined. `inside` are the references that led here; a repeated one is a cycle."""
         if isinstance(value, list):
             return [self.schema(item, inside) for item in value]
         if not isinstance(value, dict):
@@ -64,7 +64,7 @@ def _is_marked(schema: Any, mark: str) -> bool:
 
 
 def _to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of OpenAPI 3.0 as JSON Schema."""
+    """Return an OpenAPI 3.0 schema as JSON Schema."""
     plain = {key: value for key, value in schema.items() if key not in _NOT_JSON_SCHEMA and not key.startswith("x-")}
     for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(plain.get(limit), bool) and plain.pop(limit) and bound in plain:
@@ -91,22 +91,22 @@ def resolve(value: Any, document: Mapping[str, Any], where: str) -> dict[str, An
     """Return an object, following references. Anything that is not an object raises `BadInput`."""
     for _ in range(10):
         if not isinstance(value, dict):
-            raise BadInput(f"{where} is not an object")
+            raise BadInput(f"{where}: not an object")
         if not isinstance(value.get("$ref"), str):
             return value
         value = look_up(value["$ref"], document)
-    raise BadInput(f"{where} refers to itself")
+    raise BadInput(f"{where}: $ref refers to itself")
 
 
 def look_up(reference: str, root: Mapping[str, Any]) -> Any:
-    """Return what a reference inside the document points to; any other reference raises `BadInput`."""
+    """Return the target of a reference inside the document; any other reference raises `BadInput`."""
     if not reference.startswith("#"):
-        raise BadInput(f"it refers to {reference!r}, which is outside of the file", "Bundle it into one file first.")
+        raise BadInput(f"$ref {reference!r} points outside the file", "Bundle the API into one file first.")
     target: Any = root
     for step in reference[1:].strip("/").split("/"):
         key = unquote(step).replace("~1", "/").replace("~0", "~")
         if key:
             target = target.get(key) if isinstance(target, Mapping) else None
     if target is None:
-        raise BadInput(f"it refers to {reference!r}, which is not there")
+        raise BadInput(f"$ref {reference!r} points to nothing in the file")
     return target

@@ -1,16 +1,16 @@
-"""Generate scenarios from templates: texts with fields in braces, filled from rows of tables. Pure; the same seed gives the same scenarios.
+"""Generate scenarios from templates: texts with fields in braces, filled from table rows. Pure; the same seed gives the same scenarios.
 
-A template has the fields of a scenario (`scenarioType`, `instructions`, `expected_function_calls`, …), an `id` that is the prefix of the
-ids of its scenarios, and
+A template has the fields of a scenario (`scenarioType`, `instructions`, `expected_function_calls`, …), an `id` that prefixes the ids of its
+scenarios, and
 
-    count: 4                                       number of scenarios; 1 if not given
-    use: {other: action_items}                     table of a name, where that is not its plural (`ticket` ← `tickets`)
-    where: {item.kind: "{ticket.kind}"}            conditions that the rows have to meet; a list means any of its values
+    count: 4                                       number of scenarios (default: 1)
+    use: {other: action_items}                     table for a name that is not the singular of its table (`ticket` ← `tickets`)
+    where: {item.kind: "{ticket.kind}"}            conditions that the rows must meet; a list means any of its values
     variants: {opening: ["Hi, …", "Hello, …"]}     alternatives, one of which replaces `{opening}`
 
-`{ticket.title}` is that column of the chosen row, `{{` and `}}` are literal braces. A field that is a whole value keeps its type. Values of
-rows are never interpreted: no field, no glob, no matcher. Two names of one table get different rows; rows and variants repeat only when all
-are used. A template does not depend on the others. Invalid templates raise `BadInput` with the template and the field.
+`{ticket.title}` is a column of the selected row, `{{` and `}}` are literal braces. A field that is the entire value keeps its type. Values
+from rows are never interpreted as fields, globs or matchers. Two names for the same table get different rows; rows and variants repeat only
+after all were used. Templates are independent of each other. Invalid templates raise `BadInput` that names the template and the field.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,11 +36,11 @@ Tables = Mapping[str, Sequence[Row]]
 SEED = 7
 MAX_VALUES = 100_000  # of all templates
 MAX_SCENARIOS = 100_000
-_MAX_TRIES = 1_000_000  # combinations of rows for one scenario
+_MAX_TRIES = 1_000_000  # combinations of rows per scenario
 
 
 class _Template(Struct):
-    """A template as the file has it."""
+    """A template as it is in the file."""
 
     id: str
     instructions: str
@@ -66,14 +66,14 @@ class _Template(Struct):
 def fill_templates(templates: Any, tables: Tables, *, seed: int = SEED, number: int | None = None) -> list[Case]:
     """Return the scenarios of all templates in order, with ids such as `create-03`.
 
-    `number` is the total, distributed in proportion to the templates' counts. An empty list of templates raises `BadInput`.
+    `number` is the total, distributed in proportion to the counts of the templates. An empty list of templates raises `BadInput`.
     """
     read = _read_templates(templates)
     counts = [template.count for template in read]
     generators = [_ScenarioGenerator(template, tables, seed) for template in read]
     requested_counts = counts if number is None else _distribute(number, counts)
     if sum(requested_counts) > MAX_SCENARIOS:
-        raise BadInput(f"{sum(requested_counts):,} scenarios are asked for, at most {MAX_SCENARIOS:,} are made")
+        raise BadInput(f"{sum(requested_counts):,} scenarios requested, but the maximum is {MAX_SCENARIOS:,}")
     return [
         generator.scenario(index)
         for generator, requested_count in zip(generators, requested_counts, strict=True)
@@ -88,47 +88,47 @@ def _distribute(number: int, counts: Sequence[int]) -> list[int]:
 
 def _read_templates(templates: Any) -> list[_Template]:
     if not isinstance(templates, list) or not templates:
-        raise BadInput("there are no templates: a list of them was expected")
+        raise BadInput("no templates found: expected a list of at least one template")
     _refuse_oversized(templates)
     known = _Template.__struct_fields__
     read: list[_Template] = []
     for index, given in enumerate(templates, 1):
         name = given.get("id") if isinstance(given, dict) else None
-        where = f"template {name!r}" if isinstance(name, str) and name else f"the {index}. template"
+        where = f"template {name!r}" if isinstance(name, str) and name else f"template {index}"
         if not isinstance(given, dict):
-            raise BadInput(f"{where} is {dump(given)[:40]}, an object was expected")
+            raise BadInput(f"{where}: expected an object, got {dump(given)[:40]}")
         for key in given:
             if key not in known:
-                raise BadInput(
-                    f"{where}: there is no field called {key!r}{did_you_mean(str(key), known)}", f"There are {', '.join(known)}."
-                )
+                raise BadInput(f"{where}: unknown field {key!r}{did_you_mean(str(key), known)}", f"Fields: {', '.join(known)}.")
         try:
             template = msgspec.convert(given, _Template)
         except msgspec.ValidationError as error:
-            raise BadInput(f"{where}: {explain_validation_error(str(error)).replace('the row has', 'it has')}") from None
+            raise BadInput(f"{where}: {explain_validation_error(str(error))}") from None
         if template.count.__class__ is not int or template.count < 1:
-            raise BadInput(f"{where}: count is {dump(template.count)}, a whole number from 1 on was expected")
+            raise BadInput(f"{where}: count: expected a whole number of at least 1, got {dump(template.count)}")
         if empty := next((key for key, variants in template.variants.items() if not variants), None):
-            raise BadInput(f"{where}: variants.{empty} has no wording")
+            raise BadInput(f"{where}: variants.{empty}: expected at least one variant, got none")
         if not template.id or any(template.id == other.id for other in read):
-            raise BadInput(f"{where}: its id is {'empty' if not template.id else 'that of another template'}", "Each needs one of its own.")
+            raise BadInput(
+                f"{where}: id is {'empty' if not template.id else 'used by another template'}", "Every template needs its own id."
+            )
         read.append(template)
     return read
 
 
 def _refuse_oversized(templates: Any) -> None:
-    """Refuse what a few lines of YAML can make huge: a list that contains itself, nested lists of aliases."""
+    """Refuse values that a few lines of YAML can make huge: a list that contains itself, nested lists of aliases."""
     rest, count_seen = [templates], 0
     while rest:
         item = rest.pop()
         count_seen += 1
         rest += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
         if isinstance(item, float) and not isfinite(item):
-            raise BadInput(f"the templates hold {item}, which is no value of JSON")
+            raise BadInput(f"the templates contain {item}, which is not a JSON value")
         if count_seen > MAX_VALUES:
-            raise BadInput(f"the templates hold more than {MAX_VALUES:,} values, or one of them holds itself")
+            raise BadInput(f"the templates contain more than {MAX_VALUES:,} values, or a value that contains itself")
     if is_deeper_than(templates, DEEPEST):
-        raise BadInput(f"the templates nest deeper than {DEEPEST}")
+        raise BadInput(f"the templates are nested deeper than {DEEPEST} levels")
 
 
 class _ScenarioGenerator:
@@ -161,13 +161,11 @@ class _ScenarioGenerator:
         return structs.replace(case, place=None)
 
     def _check(self, tables: Tables) -> None:
-        """Find the table of every name, and refuse every field that cannot be filled."""
+        """Find the table for every name, and refuse fields that cannot be filled."""
         template = self.template
         for name, table in template.use.items():
             if table not in tables:
-                raise BadInput(
-                    f"{self.name}, use.{name}: there is no table called {table!r}{did_you_mean(table, tables)}", _tables_hint(tables)
-                )
+                raise BadInput(f"{self.name}, use.{name}: unknown table {table!r}{did_you_mean(table, tables)}", _tables_hint(tables))
             self._add(name, table, tables)
         for place, value in {**template.parts(), "variants": template.variants, "where": template.where}.items():
             for path, text in iterate_texts(value, place):
@@ -178,13 +176,14 @@ class _ScenarioGenerator:
                 for field in found:
                     if not field.column and place in ("variants", "where"):
                         raise BadInput(
-                            f"{self.name}, {path}: {field} has no dot, and a variant can stand neither in another nor in a condition"
+                            f"{self.name}, {path}: expected a column such as {{ticket.kind}}, got {field}",
+                            "Variants cannot be used in other variants or in conditions.",
                         )
                     self._check_field(field, f"{self.name}, {path}", tables)
         for key in template.where:
             name, dot, column = key.partition(".")
             if not dot:
-                raise BadInput(f"{self.name}, where: {key!r} is no column, a name such as ticket.kind was expected")
+                raise BadInput(f"{self.name}, where: expected a column such as ticket.kind, got {key!r}")
             self._check_field(Field(name, column), f"{self.name}, where", tables)
 
     def _check_field(self, field: Field, where: str, tables: Tables) -> None:
@@ -192,8 +191,8 @@ class _ScenarioGenerator:
         if not field.column:
             if field.name not in variants:
                 raise BadInput(
-                    f"{where}: there is no variant for {field}{did_you_mean(field.name, variants)}",
-                    "A column of a row has a dot: {ticket.title} is of the table tickets. {{ and }} are braces.",
+                    f"{where}: no variants for {field}{did_you_mean(field.name, variants)}",
+                    "A column is written with a dot: {ticket.title} is the title of a row of tickets. {{ and }} are literal braces.",
                 )
             return
         if field.name not in self._rows:
@@ -201,25 +200,25 @@ class _ScenarioGenerator:
             table = next((each for each in (name, f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies") if each in tables), None)
             if table is None:
                 raise BadInput(
-                    f"{where}: there is no table for {field}{did_you_mean(f'{name}s', tables)}",
-                    f"{_tables_hint(tables)} `use: {{{name}: TABLE}}` names one.",
+                    f"{where}: no table for {field}{did_you_mean(f'{name}s', tables)}",
+                    f"{_tables_hint(tables)} `use: {{{name}: TABLE}}` selects one.",
                 )
             self._add(name, table, tables)
         columns = self._rows[field.name][0]
         if field.column not in columns:
             table = self._table_of[field.name]
             raise BadInput(
-                f"{where}: the table {table} has no column for {field}{did_you_mean(field.column, columns)}",
-                f"It has {', '.join(columns)}.",
+                f"{where}: table {table} has no column for {field}{did_you_mean(field.column, columns)}",
+                f"Columns: {', '.join(columns)}.",
             )
 
     def _add(self, name: str, table: str, tables: Tables) -> None:
         if not tables[table]:
-            raise BadInput(f"{self.name}: the table {table} has no rows")
+            raise BadInput(f"{self.name}: table {table} has no rows")
         self._table_of[name], self._rows[name] = table, tables[table]
 
     def _dependency_order(self) -> list[str]:
-        """Return the names in order of their dependencies: a row must not restrict the choice of the row that its condition refers to."""
+        """Return the names in dependency order: a name comes after the names that its conditions refer to."""
         depends_on: dict[str, set[str]] = {name: set() for name in self._rows}
         for key, condition in self.template.where.items():
             name = key.partition(".")[0]
@@ -230,7 +229,7 @@ class _ScenarioGenerator:
         return names
 
     def _choose_rows(self) -> dict[str, int]:
-        """Return the index of a row for every name: a new combination, or any when all were used, of the least used rows."""
+        """Return a row index for every name: a new combination of the least used rows, or a repeated one after all were used."""
         orders = {
             name: sorted(range(len(rows)), key=lambda index, used=self._use_counts[name]: (used[index], self._random.random()))  # type: ignore[misc]
             for name, rows in self._rows.items()
@@ -243,9 +242,9 @@ class _ScenarioGenerator:
                 break
         else:
             if first is None:
-                tried = f" among {_MAX_TRIES:,} combinations" if self._tries > _MAX_TRIES else ""
+                tried = f" ({_MAX_TRIES:,} combinations tried)" if self._tries > _MAX_TRIES else ""
                 tables = ", ".join(sorted(set(self._table_of.values())))
-                raise BadInput(f"{self.name}: no rows of {tables} go together as `where` wants it{tried}")
+                raise BadInput(f"{self.name}: no rows of {tables} meet the conditions in `where`{tried}")
             chosen = first
             self._used_combinations.clear()
         self._used_combinations.add(tuple(chosen.values()))
@@ -262,7 +261,7 @@ class _ScenarioGenerator:
         taken = {index for other, index in chosen.items() if self._table_of[other] == table}
         for index in orders[name]:
             self._tries += 1
-            if self._tries > _MAX_TRIES:  # conditions that nothing meets would try every combination
+            if self._tries > _MAX_TRIES:  # conditions that no rows meet would try every combination
                 return
             if index not in taken:
                 more = {**chosen, name: index}
@@ -270,7 +269,7 @@ class _ScenarioGenerator:
                     yield from self._combinations(orders, more)
 
     def _meets_conditions(self, chosen: Mapping[str, int]) -> bool:
-        """Return whether the rows so far meet every condition that only refers to them."""
+        """Return whether the chosen rows meet every condition that refers only to them."""
         rows = {name: self._rows[name][index] for name, index in chosen.items()}
         filler = TemplateFiller(rows, {})
         for key, condition in self.template.where.items():
@@ -283,7 +282,7 @@ class _ScenarioGenerator:
         return True
 
     def _choose_variant(self, name: str) -> Any:
-        """Return a variant; each is used once before any is repeated."""
+        """Return a variant; each is used once before any repeats."""
         variants_left = self._variant_decks[name]
         if not variants_left:
             variants_left += sorted(self.template.variants[name], key=lambda variant: self._random.random())
@@ -291,7 +290,7 @@ class _ScenarioGenerator:
 
 
 def _fill_part(name: str, value: Any, filler: TemplateFiller) -> Any:
-    """Return a filled field of the scenario. In expected arguments a star or an object has a meaning, so values are escaped there."""
+    """Return a filled field of the scenario. Values in expected arguments are escaped, because stars and objects have a meaning there."""
     if name != "expected_function_calls" or not isinstance(value, list):
         return filler(value)
     return [
@@ -303,4 +302,4 @@ def _fill_part(name: str, value: Any, filler: TemplateFiller) -> Any:
 
 
 def _tables_hint(tables: Iterable[str]) -> str:
-    return f"The tables are {', '.join(tables)}." if tables else "There are no tables."
+    return f"Tables: {', '.join(tables)}." if tables else "There are no tables."

@@ -1,8 +1,8 @@
 """The contracts of a simulated conversation: `Session`, `Agent`, `User`, `UserSession`, `Toolbox` and `ToolSource`.
 
 A session's messages are what the agent sees: OpenAI messages with tool calls and results. The user sees only the text of both sides, never
-a call or its result. What the agent is not responsible for (a tool server that crashed, a model that cannot be reached) raises `ModelError`
-and is an error of that conversation alone.
+a call or its result. Failures that are not the agent's (a tool server that crashed, a model that cannot be reached) raise `ModelError` and
+are an error of that conversation only.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,13 +15,17 @@ from msgspec import Struct
 from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
 Predict = Callable[[Case, int], Awaitable[Prediction]]  # a model's prediction for a case and a trial; raises `ModelError`
-State = dict[str, dict[str, dict[str, Any]]]  # table → row key → column → value
+State = dict[str, dict[str, dict[str, Any]]]
+"""The data that tools work on: values by table, row key and column."""
 
 
 class ToolResult(Struct, frozen=True):
     """The result of a tool call, as the agent reads it.
 
-    `is_error`: the tool refused the call, which the agent has to handle. `missed`: no result is known for this call.
+    Attributes:
+        text: The content of the result.
+        is_error: The tool returned an error, which the agent has to handle.
+        missed: No result is recorded for this call.
     """
 
     text: str
@@ -30,39 +34,44 @@ class ToolResult(Struct, frozen=True):
 
 
 class Toolbox(Protocol):
-    """The tools of one conversation and the data that they work on. No two conversations share it."""
+    """Protocol of the tools of one conversation and the data they work on. Conversations never share a toolbox."""
 
     @property
-    def tools(self) -> tuple[Tool, ...]: ...
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the agent may call."""
+        ...
 
     async def call(self, call: Call) -> ToolResult:
-        """Execute a call. One that no tool accepts (unknown name, malformed, wrong arguments) returns an error result; a tool server that
-        crashes, hangs or floods raises `ModelError`.
+        """Execute a call. A call that no tool accepts (unknown name, malformed, wrong arguments) returns an error result; a tool server
+        that exits, times out or floods its output raises `ModelError`.
         """
         ...
 
     async def state(self) -> State | None:
-        """Return the current data, or None where it cannot be read."""
+        """Return the current data, or None if it cannot be read."""
         ...
 
 
 class ToolSource(Protocol):
-    """Opens a toolbox for each conversation. It is entered before the first conversation and left after the last."""
+    """Protocol of a tool source, which opens a toolbox for each conversation.
+
+    It is an async context manager: it is entered before the first conversation and exited after the last.
+    """
 
     @property
     def label(self) -> str:
-        """Return its name in messages, without any secret."""
+        """Name for messages, without secrets."""
         ...
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Return the tools of its toolboxes; known once it is entered."""
+        """The tools of its toolboxes; available once it is entered."""
         ...
 
     def open_toolbox(self, conversation: str) -> AbstractAsyncContextManager[Toolbox]:
-        """Return a toolbox for the conversation of that id, in the state that every conversation starts from.
+        """Return a toolbox for the conversation with this id, in the initial state of every conversation.
 
-        Entering it raises `ModelError` where it cannot be opened.
+        Entering it raises `ModelError` if it cannot be opened.
         """
         ...
 
@@ -72,7 +81,17 @@ class ToolSource(Protocol):
 
 
 class Session(Struct):
-    """A conversation in progress. `messages` grows turn by turn; `ending` names why the conversation ended, once it has."""
+    """A conversation in progress.
+
+    Attributes:
+        case: The scenario.
+        trial: Number of the trial, starting at 0.
+        toolbox: The tools of this conversation.
+        messages: The messages so far, as the agent sees them, including tool calls and results.
+        ending: Why the conversation ended; empty while it is in progress.
+        usage: The usage of all model responses so far.
+        misses: Number of calls without a recorded result.
+    """
 
     case: Case
     trial: int
@@ -98,12 +117,12 @@ class Session(Struct):
 
     @property
     def visible_messages(self) -> list[Message]:
-        """Return what the user sees: the text of user and agent, without the system prompt, calls and results."""
+        """The messages that the user sees: the text of both sides, without system prompt, calls and results."""
         return [Message(message.role, message.text) for message in self.messages if message.role in ("user", "assistant") and message.text]
 
 
 class Agent(Protocol):
-    """The agent under test."""
+    """Protocol of an agent under test."""
 
     async def reply(self, session: Session) -> None:
         """Take the agent's turn: append its calls, their results and its text to the session's messages."""
@@ -111,9 +130,13 @@ class Agent(Protocol):
 
 
 class UserTurn(Struct, frozen=True):
-    """One message of a user.
+    """One message of a simulated user.
 
-    `done`: the user says nothing more after it; its text may then be empty. `gave_up`: the user leaves without having reached the goal.
+    Attributes:
+        text: The message; may be empty in the last turn.
+        done: This is the user's last message.
+        usage: The usage of an LLM user; None for other users.
+        gave_up: The user leaves without having reached the goal.
     """
 
     text: str
@@ -123,21 +146,26 @@ class UserTurn(Struct, frozen=True):
 
 
 class UserSession(Protocol):
-    """The simulated user of one conversation."""
+    """Protocol of the simulated user of one conversation."""
 
     async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
-        """Return what the user says next, given the visible messages so far; they are empty at the first turn."""
+        """Return the user's next turn, given the visible messages; there are none before the first turn."""
         ...
 
 
 class User(Protocol):
-    """Plays the users of all conversations. It is entered before the first conversation and left after the last."""
+    """Protocol of a simulated user, which starts a session for each conversation.
+
+    It is an async context manager: it is entered before the first conversation and exited after the last.
+    """
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """Name for messages, without secrets."""
+        ...
 
     def start_session(self, case: Case, trial: int) -> UserSession:
-        """Return the user of that scenario and trial. A scenario that cannot be played raises `BadInput`."""
+        """Return the user of a scenario and trial. A scenario that cannot be simulated raises `BadInput`."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -146,7 +174,7 @@ class User(Protocol):
 
 
 class NullContext:
-    """A base class for users and tool sources that have nothing to open or close."""
+    """Base class for users and tool sources with nothing to open or close."""
 
     async def __aenter__(self) -> Self:
         return self

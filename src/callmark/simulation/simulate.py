@@ -1,8 +1,8 @@
-"""Prepare the runs of simulated conversations, one for each agent.
+"""Prepare runs of simulated conversations, one for each agent.
 
-Everything is checked before the first conversation starts: agents, user and tools open, the scenarios can be read, the tools accept the
-expected calls, and the user can play every scenario. Otherwise `BadInput` is raised and no folder is left behind. Each run keeps a copy of
-the tools.
+Everything is checked before the first conversation starts: agents, user and tools can be opened, the scenarios can be read, the tools
+accept the expected calls, and the user can simulate every scenario. If a check fails, `BadInput` is raised and no folder is created. Each
+run stores a copy of the tools.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from callmark.runs.manifest import SimulationSettings
 from callmark.runs.runner import Runner
 from callmark.runs.selection import CaseSelection
 from callmark.simulation.open_simulator import list_tools, open_simulator, open_user_for_checks
-from callmark.simulation.playability import refuse_unplayable
+from callmark.simulation.scenario_checks import check_scenario
 from callmark.types import Case
 
 MAX_STEPS = 20
@@ -39,7 +39,7 @@ async def prepare_simulation(
     resume: bool = False,
     options: GradeOptions | None = None,
 ) -> Runner:
-    """Return a runner of several agents over the same scenarios, checked and ready to start.
+    """Return a runner for several agents and the same scenarios, checked and ready to start.
 
     `concurrency` is how many conversations run at a time.
     """
@@ -50,13 +50,13 @@ async def prepare_simulation(
     user = open_user_for_checks(simulation)
 
     def check(case: Case) -> None:
-        refuse_unplayable(case, user, tools, ignore=grading.ignore)
+        check_scenario(case, user, tools, ignore=grading.ignore)
 
     return Runner(selection, simulators, grading, keys, out=out, name=name, resume=resume, options=options, check=check)
 
 
 def simulation_grading(grading: GradingSettings, evaluators: Sequence[str] = ()) -> GradingSettings:
-    """Return the settings with the given evaluators; where none are given or configured, with those for conversations."""
+    """Return the settings with the given evaluators; if none are given or configured, with the default ones for conversations."""
     if evaluators:
         return structs.replace(grading, evaluators=tuple(evaluators))
     return structs.replace(grading, evaluators=SIMULATION_EVALUATORS) if grading.evaluators == GradingSettings().evaluators else grading

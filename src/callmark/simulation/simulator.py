@@ -1,8 +1,8 @@
 """The conversation loop: a `Simulator` is a model whose prediction for a scenario is a whole simulated conversation.
 
-So runs, run folders, resuming, budgets and errors are those of every other model. Each conversation has its own toolbox. The changes that
-the conversation made, and those that the expected calls make in a fresh toolbox, are recorded with it. The user speaks first. What the
-agent is not responsible for raises `ModelError`.
+Runs, run folders, resuming, budgets and errors therefore work as for any other model. Each conversation has its own toolbox. Its prediction
+records the changes that the conversation made, and those that the expected calls make in a fresh toolbox. The user speaks first. Failures
+that are not the agent's raise `ModelError`.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MAX_TURNS = 30
 
 
 class Simulator:
-    """Simulates conversations of one agent. `max_turns` is how many turns a user has."""
+    """Simulates the conversations of one agent. `max_turns` limits the user's turns in a conversation."""
 
     capabilities = Capabilities(CONCURRENCY)
 
@@ -45,9 +45,9 @@ class Simulator:
         judge: Predict | None = None,
         listed_tools: tuple[Tool, ...] = (),
     ) -> None:
-        """`clients` are the models that take part; they are entered and left with the simulator.
+        """Create a simulator. `clients` are the models that take part; they are entered and exited with the simulator.
 
-        Where `listed_tools` are given, a conversation whose toolbox has other tools is an error.
+        With `listed_tools`, a conversation whose toolbox has other tools is an error.
         """
         self.label = label
         self._agent = agent
@@ -58,27 +58,27 @@ class Simulator:
         self._max_turns = max_turns
         self._judge = judge
         self._listed_tools = listed_tools
-        self._expected: dict[str, asyncio.Task[EndStates]] = {}  # by case id: all trials of a case share it
+        self._expected: dict[str, asyncio.Task[EndStates]] = {}  # by case id, shared by all trials of a case
         self._resources = AsyncExitStack()
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
-        """Return None: the responses of the models that take part are cached, not the conversation."""
+        """Return None: responses of the models that take part are cached, conversations are not."""
         return None
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
-        """Simulate the conversation of a scenario."""
+        """Simulate the conversation for a scenario."""
         try:
             user_session = self._user.start_session(case, trial)
         except BadInput as error:  # scenarios from a pipe cannot be checked before the run
             raise ModelError(str(error)) from None
         async with self._tools.open_toolbox(f"{case.id}/{trial}/{uuid4().hex[:8]}") as toolbox:
             if self._listed_tools and toolbox.tools != self._listed_tools:
-                raise ModelError(_changed_tools(self._listed_tools, toolbox.tools))
+                raise ModelError(_describe_changed_tools(self._listed_tools, toolbox.tools))
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)
             session = Session(case, trial, toolbox, [Message("system", self._system)] if self._system else [])
 
-            known_states = {0: before}  # by number of executed calls: only calls change it, and reading it is slow
+            known_states = {0: before}  # by number of executed calls: only calls change the state, and reading it is slow
 
             async def state() -> State | None:
                 executed = sum(message.role == "tool" for message in session.messages)
@@ -141,10 +141,10 @@ class Simulator:
         await self._resources.aclose()
 
 
-def _changed_tools(before: tuple[Tool, ...], now: tuple[Tool, ...]) -> str:
+def _describe_changed_tools(before: tuple[Tool, ...], now: tuple[Tool, ...]) -> str:
     gone, new = ({tool.name for tool in some} - {tool.name for tool in others} for some, others in ((before, now), (now, before)))
-    changes = [f"{scrub(min(names))} is {what}" for names, what in ((gone, "gone"), (new, "new")) if names] or ["their schemas are others"]
-    return f"the tools are not those that were there at the beginning: {' and '.join(changes)}"
+    changes = [f"{scrub(min(names))} was {what}" for names, what in ((gone, "removed"), (new, "added")) if names] or ["schemas differ"]
+    return f"the tools have changed since the start: {', '.join(changes)}"
 
 
 def _prediction(session: Session, states: EndStates | None) -> Prediction:

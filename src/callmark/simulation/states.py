@@ -1,8 +1,8 @@
-"""End states: the rows that a conversation changed, and those that its expected calls change.
+"""End states: the rows that a conversation changed, and the rows that its expected calls change.
 
-The expected calls are executed in order in a fresh toolbox. A matcher in an argument is substituted by a value that matches it: one that an
-earlier result has (`TKT-*` is the ticket that was just created), or one made from the matcher. In the changed rows the matcher takes the
-place of the substitute again. Where nothing can be substituted, or a call is refused, the expected end state is unknown, with the reason.
+The expected calls are executed in order in a fresh toolbox. A matcher in an argument is replaced by a value that matches it: a value from
+an earlier result (`TKT-*` is the ticket that was just created), or one derived from the matcher. In the changed rows, the matcher is put
+back in place of the substitute. If no value matches, or a call returns an error, the expected end state is unknown, with the reason.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +10,9 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from callmark.calls.display import show_expected
 from callmark.calls.matchers import is_matcher, matches, wrap_literal
-from callmark.calls.strict import NotStrict, dump, parse
+from callmark.calls.strict import NotStrict, parse
 from callmark.calls.values import exact
 from callmark.simulation.session import State, Toolbox
 from callmark.types import Call, EndStates, Tool
@@ -19,8 +20,9 @@ from callmark.types import Call, EndStates, Tool
 ChangedRows = dict[str, dict[str, dict[str, Any] | None]]
 _DEFAULT_BY_TYPE: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _ANY_TEXT = "any"
-_REFUSED = " is refused: "
-_Substitution = tuple[str, Any, Any]  # argument, value, matcher that it substitutes
+_NO_STATE = "the tools do not report their state"
+_RETURNED_ERROR = " returned an error: "
+_Substitution = tuple[str, Any, Any]  # argument, value, matcher that the value substitutes
 
 
 class _UnknownValueError(Exception):
@@ -28,7 +30,7 @@ class _UnknownValueError(Exception):
 
 
 class StateChanges(Struct, frozen=True):
-    """Changed rows as they are now (None: deleted), and which of them are new, as `table/key`."""
+    """Changed rows with their new content (None: deleted), and the new ones among them, as `table/key`."""
 
     rows: ChangedRows = {}
     new: tuple[str, ...] = ()
@@ -53,17 +55,17 @@ def changes(before: State, after: State) -> StateChanges:
 
 
 async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndStates:
-    """Execute the expected calls in an unused toolbox and return their changes; those of the conversation are left empty."""
+    """Execute the expected calls in an unused toolbox and return their changes; the changes of the conversation are left empty."""
     before = await toolbox.state()
     if before is None:
-        return EndStates(unknown="the tools do not tell their state")
+        return EndStates(unknown=_NO_STATE)
     tools = {tool.name.casefold(): tool for tool in toolbox.tools}
     results: list[Any] = []
     substitutions: list[_Substitution] = []
     for call in expected:
         tool = tools.get(call.name.casefold())
         if tool is None:
-            return EndStates(unknown=f"there is no tool {call.name}")
+            return EndStates(unknown=f"unknown tool {call.name}")
         arguments = {}
         try:
             for name, value in call.arguments.items():
@@ -74,7 +76,7 @@ async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndSta
             return EndStates(unknown=str(error))
         result = await toolbox.call(Call(tool.name, arguments, "expected"))
         if result.is_error:
-            return EndStates(unknown=f"{Call(tool.name, arguments)}{_REFUSED}{result.text[:200]}")
+            return EndStates(unknown=f"{Call(tool.name, arguments)}{_RETURNED_ERROR}{result.text[:200]}")
         results.append(_parse_result(result.text))
     after = await toolbox.state() if expected else before
     found = changes(before, after or {})
@@ -84,17 +86,17 @@ async def expected_changes(expected: Sequence[Call], toolbox: Toolbox) -> EndSta
     return EndStates(expected=rows, new_expected=found.new)
 
 
-def is_refused(expected: EndStates | None) -> bool:
-    """Return whether the tools refuse an expected call, so that no agent can reach the end state."""
-    return expected is not None and _REFUSED in expected.unknown
+def is_unreachable(expected: EndStates | None) -> bool:
+    """Return whether an expected call returned an error, so that no agent can reach the expected end state."""
+    return expected is not None and _RETURNED_ERROR in expected.unknown
 
 
 def with_reached(expected: EndStates, before: State | None, after: State | None) -> EndStates:
-    """Return the expected changes together with those between two states of the conversation."""
+    """Return the expected changes, with the changes between two states of the conversation added."""
     if before is None or after is None:
-        return structs.replace(expected, unknown=expected.unknown or "the tools do not tell their state")
-    filled = changes(before, after)
-    return structs.replace(expected, reached=filled.rows, new_reached=filled.new)
+        return structs.replace(expected, unknown=expected.unknown or _NO_STATE)
+    reached = changes(before, after)
+    return structs.replace(expected, reached=reached.rows, new_reached=reached.new)
 
 
 def _fill_matchers(value: Any, where: str, schema: Mapping[str, Any], results: Sequence[Any], substitutions: list[tuple[Any, Any]]) -> Any:
@@ -107,7 +109,7 @@ def _fill_matchers(value: Any, where: str, schema: Mapping[str, Any], results: S
         return {key: _fill_matchers(item, where, {}, results, substitutions) for key, item in value.items()}
     if "$literal" in value:
         return value["$literal"]
-    from_result = next((pair for pair in _texts_of_results(results) if matches(value, pair, exact)), None)
+    from_result = next((text for text in _texts_of_results(results) if matches(value, text, exact)), None)
     if from_result is not None and ("$glob" in value or "$regex" in value):
         return from_result
     filled = _example_value(value, where, schema, results, substitutions)
@@ -129,7 +131,7 @@ def _example_value(
         if choices := schema.get("enum"):
             return choices[0]
         return _DEFAULT_BY_TYPE.get(str(schema.get("type")), _ANY_TEXT)
-    raise _UnknownValueError(f"{where} is {dump(matcher)}, and no earlier result has a value that fits it")
+    raise _UnknownValueError(f"{where}: no earlier result has a value that matches {show_expected(matcher)}")
 
 
 def _argument_schema(tool: Tool, name: str) -> Mapping[str, Any]:
@@ -146,7 +148,7 @@ def _parse_result(text: str) -> Any:
 
 
 def _texts_of_results(results: Sequence[Any]) -> Iterator[str]:
-    """Yield every text in the results, the latest result first; every word of a result that is not JSON."""
+    """Yield every string in the results, the latest result first; for a result that is not JSON, every word."""
     for result in reversed(results):
         if isinstance(result, str):
             yield from (word.strip(".,;:!?()'\"") for word in result.split())
@@ -168,7 +170,8 @@ def _strings(value: Any) -> Iterator[str]:
 def _restore_matchers(row: dict[str, Any], substitutions: Sequence[_Substitution]) -> dict[str, Any]:
     """Return a row with matchers in place of their substitutes.
 
-    A substitute counts for the column with the argument's name, where there is one: a substituted `true` makes no other `true` arbitrary.
+    A substitute is restored only in the column with the argument's name, if there is one: one substituted `true` must not make every other
+    `true` in the row match anything.
     """
 
     def restore_cell(column: str, cell: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Template texts: `{ticket.title}` is a field, `{{` and `}}` are literal braces.
+"""Parse and fill template texts: `{ticket.title}` is a field, `{{` and `}}` are literal braces.
 
-A filled-in value is never interpreted: braces in it are not fields, a star is not a glob, an object is not a matcher.
+A filled-in value is never interpreted: its braces are not fields, a star is not a glob, an object is not a matcher.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _WILDCARDS = "*?"
 
 
 class Field(NamedTuple):
-    """A field: `{ticket.title}`, or `{opening}`, which has no column."""
+    """A field: `{ticket.title}`, or `{opening}` without a column."""
 
     name: str
     column: str
@@ -42,9 +42,7 @@ def parse_template(text: str) -> tuple[str | Field, ...]:
         else:
             end = text.find("}", index)
             if character == "}" or end < 0 or "{" in text[index + 1 : end]:
-                raise BadInput(
-                    f"a brace is not {'closed' if character == '{' else 'opened'}: {text[index : index + 30]!r}", "{{ and }} are braces."
-                )
+                raise BadInput(f"unmatched {character} in {text[index : index + 30]!r}", "Write {{ and }} for literal braces.")
             name, _, column = text[index + 1 : end].partition(".")
             parts += [literal, Field(name.strip(), column.strip())] if literal else [Field(name.strip(), column.strip())]
             literal, index = "", end
@@ -58,7 +56,7 @@ def fields(text: str) -> list[Field]:
 
 
 def iterate_texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text in a value with its path; keys are left out."""
+    """Yield every string in a value with its path; keys are left out."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -70,20 +68,21 @@ def iterate_texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as part of a text: a string as it is, else JSON; empty for null."""
+    """Return a value for use inside a text: a string unchanged, null as empty, anything else as JSON."""
     return value if isinstance(value, str) else "" if value is None else dump(value)
 
 
 class TemplateFiller:
-    """Fills fields with columns of rows and chosen variants. Every field must be among them."""
+    """Fills fields with columns of rows and with chosen variants. Every field must be among them."""
 
     def __init__(self, rows: Mapping[str, Mapping[str, Any]], variants: Mapping[str, Any]) -> None:
         self._rows = rows
         self._variants = variants
 
     def __call__(self, value: Any, target: Target = "text") -> Any:
-        """Return the value with all its texts filled, escaped for where they are used. A value that a pattern cannot contain raises
-        `BadInput`.
+        """Return the value with all its texts filled and escaped for the target.
+
+        A value that a pattern cannot contain raises `BadInput`.
         """
         if isinstance(value, str):
             return self._fill(value, target)
@@ -118,14 +117,14 @@ def _inner_target(key: Any, target: Target, *, matcher: bool) -> Target:
 
 
 def _escape_value(value: Any, target: Target) -> Any:
-    """Return a value of a row, escaped so that its target reads it literally."""
+    """Return a value from a row, escaped so that the target reads it literally."""
     if target == "$regex":
         import re2
 
         return re2.escape(as_text(value))
     if target == "$glob":
         if any(character in as_text(value) for character in _WILDCARDS):
-            raise BadInput(f"{as_text(value)[:40]!r} has a * or ? of its own and cannot be put into a glob", "$regex takes any text.")
+            raise BadInput(f"{as_text(value)[:40]!r} contains a wildcard (* or ?) and cannot be part of a glob", "Use $regex instead.")
         return as_text(value)
     if isinstance(value, str):
         return escape_globs(value) if target == "argument" else value

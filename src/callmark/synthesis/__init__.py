@@ -1,1 +1,1 @@
-"""Conversations made for training: plans, held by an expert and a user over real tools, and what of them is kept."""
+"""Synthetic conversations for training: planned, simulated with an expert and a user on real tools, and filtered."""

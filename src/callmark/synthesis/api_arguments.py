@@ -17,7 +17,7 @@ from callmark.synthesis.api_lookups import UnplannableError, merge_names, new_ke
 from callmark.synthesis.api_phrases import field_label, format_date, format_value, needs_label, question_label
 from callmark.synthesis.api_plan_builder import PlanBuilder, few_choices
 
-_OPTIONAL_RATE = 0.35  # how often an optional argument is given
+_OPTIONAL_RATE = 0.35  # probability that an optional argument is given
 _ADDRESS = frozenset(
     {"address_1", "address_line_1", "line_1", "street", "street_address", "address_2", "address_line_2", "line_2", "city", "town", "state"}
     | {"province", "zip", "zip_code", "postal_code", "postcode", "country"}
@@ -31,7 +31,7 @@ _TECHNICAL_WORDS = frozenset({"api", "token", "signature", "trace", "idempotency
 
 
 class ArgumentPlanner:
-    """Plans the arguments of one call. `target` is the resource that it is about."""
+    """Plans the arguments of one call. `target` is the resource that the call works on."""
 
     def __init__(self, builder: PlanBuilder, meaning: OperationMeaning, target: Row | None) -> None:
         self.values: Row = {}
@@ -71,7 +71,7 @@ class ArgumentPlanner:
     def _names(self) -> list[str]:
         required_fields = required(self._meaning.operation.tool.parameters)
         if not required_fields and self._meaning.operation.writes:
-            required_fields = frozenset(self._meaning.keys)  # nothing is required, but the resource has to be identified
+            required_fields = frozenset(self._meaning.keys)  # nothing is required, but the resource must be identified
         optional = [name for name in self._schemas if name not in required_fields and name not in self._meaning.keys and _is_spoken(name)]
         optional = [
             name for name in optional if simplify_schema(self._schemas[name]).get("type", "string") in ("string", "integer", "number")
@@ -96,16 +96,16 @@ class ArgumentPlanner:
                 found.append(builder.random.choice(others))
                 candidates += others
         else:
-            container_name = self._nested_rows(kind)
-            rows = container_name or builder.ownership.accessible_rows(kind)
-            state = (self._target or {}).get(name)
+            nested_rows = self._nested_rows(kind)
+            rows = nested_rows or builder.ownership.accessible_rows(kind)
+            current = (self._target or {}).get(name)
             key = builder.state.store.kind(kind).key
-            rows = [row for row in rows if row[key] != state] or rows
+            rows = [row for row in rows if row[key] != current] or rows
             if not rows:
                 raise UnplannableError
             row = builder.random.choice(rows)
             builder.ownership.set_requester(kind, row)
-            found, candidates = [row[key]], [other[key] for other in container_name]
+            found, candidates = [row[key]], [other[key] for other in nested_rows]
         for item in found:
             builder.identify(
                 kind, item, label=_reference_noun(name) if candidates else field_label(name) if not many else "", candidates=candidates
@@ -147,14 +147,14 @@ class ArgumentPlanner:
         return [item[key_name] for item in siblings]
 
     def _value(self, name: str) -> Any:
-        """Return a value that the user says: for a search, that of an existing row; for a change, a new one."""
+        """Return a value that the user says: for a search, a value of an existing row; for a change, a new one."""
         builder, meaning = self._builder, self._meaning
         schema = self._schemas[name]
         if not meaning.operation.writes and meaning.subject is not None:
             rows = [row for row in builder.ownership.accessible_rows(meaning.subject.kind) if values_of(row, name)]
-            spoken_values = values_of(builder.random.choice(rows), name)[0] if rows else None
-            if isinstance(spoken_values, str | int | float) and not isinstance(spoken_values, bool):
-                return spoken_values
+            existing = values_of(builder.random.choice(rows), name)[0] if rows else None
+            if isinstance(existing, str | int | float) and not isinstance(existing, bool):
+                return existing
         value = self._generate(schema, name)
         if self._target is not None and value in values_of(self._target, name) and "_".join(split_name(name)) not in _ADDRESS:
             self._number += 1
@@ -172,7 +172,7 @@ class ArgumentPlanner:
         if simplified.get("type") == "object" and schema_properties(simplified):
             return self._object(simplified, name)
         kind = self._builder.api.kinds.by_name.get(self._meaning.kind)
-        response_schema = kind.schemas.get(name, {}) if kind is not None else {}  # responses have examples where parameters have none
+        response_schema = kind.schemas.get(name, {}) if kind is not None else {}  # responses may have examples that parameters lack
         if simplify_schema(response_schema).get("type") == simplified.get("type"):
             schema = {**{word: response_schema[word] for word in ("example", "items") if word in response_schema}, **simplified}
             schema |= (
@@ -190,7 +190,7 @@ class ArgumentPlanner:
         return self._object_count
 
     def _object(self, simplified: Mapping[str, Any], container_name: str) -> Row:
-        """Generate an object that the user describes; the resources that it references are identified."""
+        """Generate an object that the user describes; resources it references are identified."""
         found: Row = {}
         for name, schema in schema_properties(simplified).items():
             kind = self._builder.api.kinds.kind_of_field(name)
@@ -207,7 +207,7 @@ class ArgumentPlanner:
         return found
 
     def _context_key(self) -> str:
-        """Return the key that new values depend on: the requester's name, so that a new email is theirs."""
+        """Return the key that new values depend on: the requester's name, so that a new email address contains it."""
         number = self._number
         if self._builder.ownership.requester is None:
             return str(number)
@@ -256,7 +256,7 @@ class ArgumentPlanner:
 
 
 def _is_spoken(name: str) -> bool:
-    """Return whether users say such a value, as opposed to programs."""
+    """Return whether a person would say such a value; others are only set by programs."""
     return "_".join(split_name(name)) not in _NOT_SPOKEN and not {*split_name(name)} & _TECHNICAL_WORDS
 
 

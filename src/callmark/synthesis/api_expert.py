@@ -1,5 +1,5 @@
-"""The expert agent of an API: follows the plan, but uses only what the user has said and what calls have returned. It asks for what is
-missing, has every write confirmed, and reports the result.
+"""The expert agent of an API: follows the plan, but uses only what the user has said and what calls have returned. It asks for missing
+values, asks for confirmation before every write, and reports the result.
 """
 
 import re
@@ -16,6 +16,7 @@ from callmark.errors import BadInput
 from callmark.models.model import ModelError
 from callmark.simulation.mock_api.amounts import is_money
 from callmark.simulation.mock_api.names import split_name
+from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.session import Session
 from callmark.synthesis.api_goals import ConversationPlan, Goal, InformAct, Step
 from callmark.synthesis.api_phrases import (
@@ -33,7 +34,7 @@ from callmark.wording import end_sentence
 
 _MAX_WRAPPERS = 3  # around a result
 _MAX_QUESTIONS = 2  # in one turn
-_MAX_ASKED = 3  # how often one thing is asked for
+_MAX_ASKED = 3  # times that one value is asked for
 _MAX_FACTS = 6  # rows or fields of a result
 _MAX_FACT, _MAX_KEY = 60, 20  # characters
 _KEY_WORDS = (("id",), ("number",), ("code",), ("uuid",))
@@ -45,26 +46,26 @@ _PERSONAL_LABELS = frozenset(
 
 
 def read_plan(case: Case) -> ConversationPlan:
-    """Return the plan of a scenario; one without a plan raises `BadInput`."""
+    """Return the plan of a scenario; a scenario without a plan raises `BadInput`."""
     try:
         return msgspec.convert(case.data.get("plan"), ConversationPlan)
     except msgspec.ValidationError as problem:
-        raise BadInput(f"{case.id} has no plan of a conversation with an API: {problem}") from None
+        raise BadInput(f"{scenario_name(case)} cannot be simulated because data.plan is not a plan for an API: {problem}") from None
 
 
 def is_personal(label: str) -> bool:
-    """Return whether a label means something of the user's own: `your email address`, but `the order ID`."""
+    """Return whether a label is that of a personal detail: `your email address`, but `the order ID`."""
     return label.removeprefix("new ") in _PERSONAL_LABELS
 
 
 class ApiExpert:
-    """Plays the agent; `title` is the name of the API."""
+    """The expert agent; `title` is the name of the API."""
 
     def __init__(self, title: str) -> None:
         self._title = title
 
     async def reply(self, session: Session) -> None:
-        """Take a turn. Earlier turns are derived from the user's turns, so nothing is stored between turns."""
+        """Take a turn. Earlier turns are derived from the user's turns, so no state is stored between turns."""
         try:
             dialogue = _DialogueState(read_plan(session.case))
         except BadInput as error:
@@ -88,7 +89,7 @@ class ApiExpert:
         session.messages.append(Message("assistant", self._utterance(turn, templates, _result_of(turn.goal.call, session.messages))))
 
     def _utterance(self, turn: "_ExpertTurn", templates: UtteranceTemplates, result: str | None) -> str:
-        """Return the text of a turn; `result` is that of the call which reaches the goal."""
+        """Return the text of a turn; `result` is the result of the call that reaches the goal."""
         match turn.act:
             case "ask":
                 return _question(turn, templates)
@@ -109,9 +110,9 @@ class ApiExpert:
 
 
 class _ExpertTurn(Struct):
-    """What the expert does in a turn: calls, then a dialogue act.
+    """A turn of the expert: calls, then a dialogue act.
 
-    `is_first`: it is the first turn about the goal; `is_later`: the goal is not the first.
+    `is_first`: it is the first turn about the goal; `is_later`: the goal is not the first of the conversation.
     """
 
     act: str
@@ -124,7 +125,7 @@ class _ExpertTurn(Struct):
 
 
 class _DialogueState:
-    """The progress of a conversation in its plan, derived from the user's turns."""
+    """The progress of a conversation through its plan, derived from the user's turns."""
 
     def __init__(self, plan: ConversationPlan) -> None:
         self._goals = plan.goals
@@ -164,7 +165,7 @@ class _DialogueState:
                 return _ExpertTurn("confirm", goal, calls, [], step, is_first, self._goal > 0)
             calls.append(step)
             self._step += 1
-        missing = self._missing(goal, range(len(goal.informs)), user_turns)  # a choice may matter for the report only
+        missing = self._missing(goal, range(len(goal.informs)), user_turns)  # a choice may matter only for the report
         if missing:
             return (
                 self._finish("stuck", goal, calls)
@@ -180,7 +181,7 @@ class _DialogueState:
         return _ExpertTurn(act, goal, calls)
 
     def _missing(self, goal: Goal, needs: Iterable[int], user_turns: Sequence[str]) -> list[InformAct]:
-        """Return what to ask for next: what is needed and not said yet, at most two things; a choice alone."""
+        """Return what to ask for next: at most two needed values that were not said yet; a choice is asked for alone."""
         missing = [goal.informs[index] for index in needs if not is_informed(goal.informs[index], user_turns)]
         questions = missing[:1] if missing and missing[0].choice else [inform for inform in missing if not inform.choice][:_MAX_QUESTIONS]
         for inform in questions:
@@ -189,7 +190,7 @@ class _DialogueState:
 
 
 def is_informed(inform: InformAct, user_turns: Sequence[str]) -> bool:
-    """Return whether the user's turns contain all its values; a date in any spelling."""
+    """Return whether the user's turns contain all its values; dates in any spelling."""
     text = " ".join("\n".join(user_turns).casefold().split())
     for value in inform.values:
         spellings = {value, format_date(value, long=True)}
@@ -199,7 +200,7 @@ def is_informed(inform: InformAct, user_turns: Sequence[str]) -> bool:
 
 
 def _result_of(call: Call | None, messages: Sequence[Message]) -> str | None:
-    """Return the latest result of a call; None where it was not made."""
+    """Return the latest result of a call; None if it was not made."""
     call_ids = [
         item.id for message in messages for item in message.calls if call and (item.name, item.arguments) == (call.name, call.arguments)
     ]
@@ -224,7 +225,7 @@ def _question(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
 
 
 def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None) -> str:
-    """Return the report about a result."""
+    """Return the text that reports a result."""
     try:
         value = parse(result or "")
     except NotStrict:
@@ -263,7 +264,7 @@ def _summarize_row(value: Any) -> str:
 
 
 def _facts(fields: Mapping[str, Any], arguments: Mapping[str, Any] | None) -> str:
-    """Return a result as a sentence: after a write, the changed and status fields; else the first fields."""
+    """Return a result as a sentence: after a write, the changed and status fields; otherwise the first fields."""
     key = next((name for name in fields if split_name(name)[-1:] in _KEY_WORDS), "")
     facts = []
     for name, value in fields.items():

@@ -1,4 +1,4 @@
-"""The plan of a conversation with an API: the user's goals, the calls that reach them, and what the user has to say for each."""
+"""The plan of a conversation about an API: the user's goals, the calls that reach them, and what the user has to say for each."""
 
 from typing import Literal
 
@@ -10,9 +10,9 @@ Outcome = Literal["done", "refused", "declined", "beyond"]
 
 
 class InformAct(Struct, omit_defaults=True):
-    """Something that the user says: `text` is the wording, `values` are the texts that must appear for it to be known.
+    """Something that the user says: `text` is the wording, `values` are the texts that have to appear in the user's turns.
 
-    `choice`: the user is shown several first and picks one; `options` are the choices, where there are few.
+    `choice`: the user picks one of several that the agent shows first; `options` are the choices, if there are few.
     """
 
     label: str
@@ -23,9 +23,9 @@ class InformAct(Struct, omit_defaults=True):
 
 
 class Step(Struct, omit_defaults=True):
-    """A call, and what the user must have said before it: indexes into the goal's `informs`.
+    """A call, and what the user must say before it: `needs` are indexes into the goal's `informs`.
 
-    For a write, `action` and `details` are what the user confirms.
+    For a write, the user confirms `action` and `details`.
     """
 
     call: Call
@@ -36,7 +36,7 @@ class Step(Struct, omit_defaults=True):
 
 
 class Goal(Struct, omit_defaults=True):
-    """One goal of the user. `call` is the call that reaches it, possibly one of an earlier step; `reason` is why it is refused."""
+    """A goal of the user. `call` is the call that reaches it, possibly one of an earlier step; `reason` is why it is refused."""
 
     wish: str
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""Ownership of resources in a planned conversation, and lookups that reveal a key."""
+"""Ownership of resources in a planned conversation, and lookups that reveal keys."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,11 +18,11 @@ _CHANGE_VERBS = frozenset({"update", "edit", "change", "modify", "replace", "set
 
 
 class UnplannableError(Exception):
-    """A plan that cannot be carried out."""
+    """A plan that cannot be executed."""
 
 
 class Lookup(Struct, frozen=True):
-    """A read that reveals a key: its arguments, those that the user says, and the resources that must be known before."""
+    """A read that reveals a key: its arguments, those that the user says, and the resources that must be known first."""
 
     meaning: OperationMeaning
     arguments: dict[str, Any]
@@ -31,21 +31,21 @@ class Lookup(Struct, frozen=True):
 
 
 class Ownership:
-    """Which rows of a mock API the requesting user owns; `requester` is a kind of person and a key, None while undecided."""
+    """The owners of rows in a mock API. `requester` is the user of the conversation: a kind of person and a key, None while undecided."""
 
     def __init__(self, state: MockApiState) -> None:
         self.state = state
         self.requester: tuple[str, Any] | None = None
 
     def row(self, kind: str, key: Any) -> Row:
-        """Return a row; one that is deleted raises `UnplannableError`."""
+        """Return a row; a deleted one raises `UnplannableError`."""
         found = self.state.store.get(kind, key)
         if found is None:
             raise UnplannableError
         return found
 
     def owner_of(self, kind: str, row: Row) -> tuple[str, Any] | None:
-        """Return the person that a row belongs to, or is; None where it has no owner."""
+        """Return the person that owns a row, or that the row describes; None if it has no owner."""
         store = self.state.store
         if store.kind(kind).is_person:
             return kind, row[store.kind(kind).key]
@@ -58,17 +58,17 @@ class Ownership:
         return None
 
     def accessible_rows(self, kind: str) -> list[Row]:
-        """Return the rows that the requester may ask about: their own and those without an owner; all while there is no requester."""
+        """Return the rows that the requester may access: their own and those without an owner; all rows without a requester."""
         rows = [row for _, row in self.state.store.rows(kind)]
         return [row for row in rows if self.requester is None or self.owner_of(kind, row) in (None, self.requester)]
 
     def set_requester(self, kind: str, row: Row) -> None:
-        """Make the owner of a row the requester, where there is none yet."""
+        """Make the owner of a row the requester, if there is none yet."""
         if self.requester is None:
             self.requester = self.owner_of(kind, row)
 
     def find_lookup(self, meaning: OperationMeaning, kind: str, key: Any) -> Lookup | None:
-        """Return how an operation reveals a key; None where it does not."""
+        """Return how an operation reveals a key, or None if it does not."""
         subject = meaning.subject
         if meaning.operation.writes or subject is None or kind in (meaning.keys.get(name) for name in _required_parameters(meaning)):
             return None
@@ -96,7 +96,7 @@ class Ownership:
         return Lookup(meaning, arguments, tuple(merge_names(informs)), tuple(prerequisites))
 
     def _keys_that_show(self, other: str, kind: str, key: Any) -> Iterator[Any]:
-        """Yield the keys of rows whose response shows this one: they nest it, reference it, or are referenced by it."""
+        """Yield the keys of rows whose responses show this row: they nest it, reference it, or are referenced by it."""
         store = self.state.store
         for field in store.kind(other).fields.values():
             if field.kind != kind:
@@ -127,9 +127,9 @@ def merge_names(informs: list[InformAct]) -> list[InformAct]:
 
 
 def new_key_parameter(api: MockApi, meaning: OperationMeaning) -> str:
-    """Return the parameter that gives a new resource its key; empty where nothing is created, or the API chooses the key.
+    """Return the parameter for the key of a new resource; empty if nothing is created, or the API chooses the key.
 
-    An operation creates where its name says so, or where resources are read one by one from right below its path.
+    An operation creates a resource if its name says so, or if single resources are read from directly below its path.
     """
     operation, path = meaning.operation, meaning.operation.path.rstrip("/")
     kind = api.kinds.by_name.get(meaning.kind or resource_noun(path.rpartition("/")[2]))
@@ -147,7 +147,7 @@ def new_key_parameter(api: MockApi, meaning: OperationMeaning) -> str:
         return ""
     schemas = properties(operation.tool.parameters)
     candidates = [name for name in meaning.keys if meaning.keys[name] == kind.name and f"{{{name}}}" not in path]
-    candidates = [name for name in candidates if name in kind.aliases or key_stem(name) in ("", kind.name)]  # no `parent_category_id`
+    candidates = [name for name in candidates if name in kind.aliases or key_stem(name) in ("", kind.name)]  # not `parent_category_id`
     return next((name for name in candidates if simplify_schema(schemas[name]).get("type") != "array"), "")
 
 
@@ -157,7 +157,7 @@ def _required_parameters(meaning: OperationMeaning) -> list[str]:
 
 
 def _referenced_key(store: ResourceStore, kind: str, row: Row, other: str) -> Any:
-    """Return the key of another kind that a row references, or of the row that it is nested in."""
+    """Return the key of another kind that a row references, or of the row it is nested in."""
     field = store.relations.reference_field(kind, other)
     if field is not None:
         return row.get(field.name)

@@ -1,4 +1,4 @@
-"""The resources that the responses of an API have shown so far in a conversation."""
+"""Track the resources in the responses of an API during a conversation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from callmark.simulation.mock_api.resource_kinds import ResourceKinds
 
 
 class _ObservedResponse(Struct):
-    """One response, by kind and key: the fields of resources it shows, and the keys that it mentions besides."""
+    """One response, by kind and key: the fields of the resources it shows, and the other keys it mentions."""
 
     shown: dict[str, dict[str, dict[str, Any]]]
     mentioned: dict[str, set[str]]
@@ -36,7 +36,7 @@ class ObservedResources:
         self._responses.append(found)
 
     def mentions(self, kind: str, key: Any) -> bool:
-        """Return whether a response has the key."""
+        """Return whether a response contains the key."""
         return any(str(key) in response.mentioned.get(kind, ()) or str(key) in response.shown.get(kind, {}) for response in self._responses)
 
     def shows(self, kind: str, key: Any) -> bool:
@@ -44,7 +44,7 @@ class ObservedResources:
         return any(str(key) in response.shown.get(kind, {}) for response in self._responses)
 
     def listed_with(self, kind: str, key: Any) -> dict[str, dict[str, Any]]:
-        """Return all resources of the kind in the longest response that shows this one, each with the most fields ever shown."""
+        """Return all resources of the kind in the longest response that shows this one, each with the most fields that were shown."""
         shown = [response.shown.get(kind, {}) for response in self._responses]
         longest = max((item for item in shown if str(key) in item), key=len, default={})
         return {item: max((rows.get(item, {}) for rows in reversed(shown)), key=len) for item in longest}

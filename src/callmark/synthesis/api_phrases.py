@@ -1,4 +1,4 @@
-"""Phrase the operations and resources of an API as people do: what an operation does, what a field is called, what distinguishes a row."""
+"""Phrase operations, fields and rows of an API in natural language."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ switch sync terminate top track transfer unblock unlock unsubscribe update upgra
 _VERBS = frozenset(_VERB_LIST.split())
 _READ_VERBS = {"get": "see", "retrieve": "see", "fetch": "see", "show": "see", "return": "see", "read": "see", "view": "see", "list": "see"}
 _BY_METHOD = {"get": "see", "post": "make", "put": "update", "patch": "update", "delete": "delete"}
-_METHOD_VERBS = {"post": "add", "put": "update", "patch": "update"}  # verbs that people do not use
+_METHOD_VERBS = {"post": "add", "put": "update", "patch": "update"}  # instead of verbs that people do not use
 _PERSON = "|".join(sorted(PEOPLE, key=len, reverse=True))
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 _LABEL_WORDS = {
@@ -41,7 +41,7 @@ _MAX_READABLE_KEY = 24  # characters
 
 
 def phrase_wish(meaning: OperationMeaning) -> str:
-    """Return what a user wants who needs the operation: `cancel a pending order`. It starts with a verb and is in the first person."""
+    """Return the user's wish for an operation, starting with a verb and in the first person: `cancel a pending order`."""
     verb, rest = _phrase(meaning)
     if not meaning.operation.writes:
         rest = re.sub(r" by .*$", "", rest)
@@ -52,7 +52,7 @@ def phrase_wish(meaning: OperationMeaning) -> str:
 
 
 def phrase_action(meaning: OperationMeaning) -> str:
-    """Return what the operation does, as the agent says it: `send a coupon to you`, with `the` for resources that it takes."""
+    """Return what the operation does, in the agent's words: `send a coupon to you`; resources that it takes get `the`."""
     action = _with_first_person(" ".join(_phrase(meaning)), "your", "you")
     for kind in dict.fromkeys(meaning.keys.values()):
         action = re.sub(rf"\b(?:a|an) ((?:[\w-]+ )?{re.escape(kind.replace('_', ' '))})\b", r"the \1", action, flags=re.IGNORECASE)
@@ -60,7 +60,7 @@ def phrase_action(meaning: OperationMeaning) -> str:
 
 
 def _phrase(meaning: OperationMeaning) -> tuple[str, str]:
-    """Return verb and rest of what an operation does: by its summary, the first sentence of its description, or its name."""
+    """Return the verb and the rest of a phrase for an operation: from its summary, its description's first sentence, or its name."""
     operation = meaning.operation
     summary = operation.summary or re.split(r"(?<=\w)[.!?](?:\s|$)", operation.tool.description.strip(), maxsplit=1)[0]
     verb, rest = _split_verb(summary) if len(summary) <= _MAX_PHRASE else ("", "")
@@ -78,7 +78,7 @@ def _phrase(meaning: OperationMeaning) -> tuple[str, str]:
 
 
 def _phrase_from_path(operation: Operation) -> tuple[str, str]:
-    """Return verb and rest for an operation without a name.
+    """Return the verb and the rest of a phrase for an operation without a name.
 
     `see the trips of a vehicle` for `GET /vehicles/{plate}/trips`, `cancel a visit` for `POST /visits/{id}/cancel`.
     """
@@ -109,14 +109,14 @@ def _split_verb(summary: str) -> tuple[str, str]:
 
 
 def _add_article(rest: str, kind: str) -> str:
-    """Add an article to a bare noun, and write resources in lower case."""
+    """Add an article to a bare noun, and convert resource names to lower case."""
     nouns = {*kind.split("_"), *map(plural, kind.split("_"))} if kind else set()
     words = [word.lower() if word.lower() in nouns | PEOPLE else word for word in rest.split()]
     return f"{with_article(words[0])} {' '.join(words[1:])}".strip() if words[0] in PEOPLE | {kind} else " ".join(words)
 
 
 def _with_first_person(text: str, possessive: str, pronoun: str) -> str:
-    """Replace the person that an operation is about by the given pronouns."""
+    """Replace the person that an operation is about with the given pronouns."""
     person = rf"(?:a|an|the) (?:{_PERSON})\b"
     text = re.sub(rf"\b(?:a|an|the|all)? ?(?:{_PERSON})(?:'s|s')(?= )", f" {possessive}", text, flags=re.IGNORECASE)
     text = re.sub(rf"\b(?:a|an|the|all) ((?:[\w-]+ ){{0,3}}?[\w-]+) (?:of|for) {person}", rf"{possessive} \1", text, flags=re.IGNORECASE)
@@ -141,12 +141,12 @@ def refer_to_known(wish: str, noun_phrase: str, determiner: str) -> str:
     """Return a wish that refers to a known resource: `cancel that same order`."""
     if not noun_phrase:
         return wish
-    has_verb = rf"\b(?:one of my {re.escape(plural(noun_phrase))}|(?:a|an|my) (?:[\w-]+ )?{re.escape(noun_phrase)}\b(?: of mine)?)"
-    return re.sub(has_verb, f"{determiner} {noun_phrase}", wish, flags=re.IGNORECASE)
+    pattern = rf"\b(?:one of my {re.escape(plural(noun_phrase))}|(?:a|an|my) (?:[\w-]+ )?{re.escape(noun_phrase)}\b(?: of mine)?)"
+    return re.sub(pattern, f"{determiner} {noun_phrase}", wish, flags=re.IGNORECASE)
 
 
 def phrase_as_own(wish: str, noun_phrase: str, random: Random) -> str:
-    """Return a wish about a resource of the user's own: `cancel one of my orders`."""
+    """Return a wish about one of the user's own resources: `cancel one of my orders`."""
     own = random.choice(
         (with_article(noun_phrase), f"one of my {plural(noun_phrase)}", f"my {noun_phrase}", f"{with_article(noun_phrase)} of mine")
     )
@@ -180,7 +180,7 @@ def question_label(name: str) -> str:
 
 
 def reference_label(name: str) -> str:
-    """Return what a key parameter refers to: `payment method` for `payment_method_id`, `new items` for `new_item_ids`."""
+    """Return a label for what a key parameter refers to: `payment method` for `payment_method_id`, `new items` for `new_item_ids`."""
     words = list(split_name(name))
     if words[-1:] in (["id"], ["ids"], ["uuid"]) and len(words) > 1:
         return " ".join(words[:-1]) if words[-1] != "ids" else plural(" ".join(words[:-1]))
@@ -188,7 +188,7 @@ def reference_label(name: str) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return a value as it is written in a conversation."""
+    """Return a value as text for a conversation."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -201,7 +201,7 @@ def format_value(value: Any) -> str:
 
 
 def format_date(day: str, *, long: bool) -> str:
-    """Return a date as people write it, with `long`; anything else as it is."""
+    """Return a date in long form, if `long` is set; anything else unchanged."""
     if not long or not _ISO_DATE.fullmatch(day):
         return day
     try:
@@ -218,7 +218,7 @@ def join_texts(texts: Sequence[str], word: str = "and") -> str:
 
 
 def distinguishing_traits(fields: Mapping[str, Any], key: str) -> list[str]:
-    """Return what distinguishes a row from others of its kind, the best first: its name, names in it, a status, a date; the key last."""
+    """Return what distinguishes a row from others of its kind, best first: its name, names in it, a status, a date; the key last."""
     found: list[str] = []
     for name in ("name", "title", "label"):
         value = fields.get(name)
@@ -240,9 +240,9 @@ def distinguishing_traits(fields: Mapping[str, Any], key: str) -> list[str]:
         ):
             found.append(f"the {value.replace('_', ' ')} one")
         elif isinstance(value, str) and _ISO_DATE.fullmatch(value):
-            summary = field_label(name)
+            label = field_label(name)
             found.append(
-                f"the one {summary} {value}" if summary.endswith((" on", " by", " until", " since")) else f"the one with {summary} {value}"
+                f"the one {label} {value}" if label.endswith((" on", " by", " until", " since")) else f"the one with {label} {value}"
             )
         elif isinstance(value, str) and split_name(name) in (("last", "four"), ("last", "4")):
             found.append(f"the one ending in {value}")
@@ -253,7 +253,7 @@ def distinguishing_traits(fields: Mapping[str, Any], key: str) -> list[str]:
 
 
 def format_option(fields: Mapping[str, Any], key: str) -> str:
-    """Return a row as an option: key and description; a key that is too long is left out."""
+    """Return a row as an option: key and description; a long key is left out."""
     text, key_text = describe_row(fields, key), str(fields.get(key, ""))
     return (
         (f"{key_text} ({text})" if len(key_text) <= _MAX_READABLE_KEY else text)
@@ -282,7 +282,7 @@ def describe_row(fields: Mapping[str, Any], key: str) -> str:
 
 
 def needs_label(name: str, value: Any) -> bool:
-    """Return whether a value means too little without its label."""
+    """Return whether a value is hard to understand without its label."""
     if split_name(name) in (("value",), ("amount",)):
         return False
     return isinstance(value, int | float) or (isinstance(value, str) and (_ISO_DATE.match(value) is not None or value.isdigit()))

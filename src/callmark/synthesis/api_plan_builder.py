@@ -1,6 +1,6 @@
-"""Build the plan of a conversation call by call: what a call needs, the user says, or a lookup reveals, which has needs of its own.
+"""Build the plan of a conversation call by call: the user says what a call needs, or a lookup reveals it, which has needs of its own.
 
-Every call is executed on the mock API in the state of that conversation, so a plan holds only what will happen.
+Every call is executed on the mock API in the state of that conversation, so every planned call will succeed.
 """
 
 import re
@@ -13,7 +13,7 @@ from callmark.calls.strict import dump
 from callmark.simulation.mock_api.api import MockApi, OperationMeaning
 from callmark.simulation.mock_api.names import is_id, plural, split_name
 from callmark.simulation.mock_api.resource_store import Row
-from callmark.simulation.mock_api.sample_data import LIKE
+from callmark.simulation.mock_api.sample_data import SIMILAR_KINDS
 from callmark.simulation.mock_api.schemas import simplify_schema
 from callmark.synthesis.api_goals import InformAct, Step
 from callmark.synthesis.api_lookups import Lookup, Ownership, UnplannableError, new_key_parameter
@@ -31,10 +31,10 @@ from callmark.types import Call
 
 _MAX_LOOKUP_DEPTH = 3  # of lookups that need lookups
 _MAX_OPTIONS = 5  # to choose from
-_MAX_FIELDS = 7  # of a row that is described beside its key
-_MAX_SHOWN_KEY = 20  # characters of a key that is shown beside a name
+_MAX_FIELDS = 7  # of a row that is described next to its key
+_MAX_SHOWN_KEY = 20  # characters of a key that is shown next to a name
 _MAX_SPOKEN_KEY = 14  # characters of a key that users say
-_SPOKEN_KEY_RATE = 0.45  # how often the user says a key that could be looked up
+_SPOKEN_KEY_RATE = 0.45  # probability that the user says a key that could be looked up
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{20,}")
 
 
@@ -56,18 +56,18 @@ class PlanBuilder:
         self._calls: set[str] = set()
 
     def start_next_goal(self) -> None:
-        """Start the next goal; what is known stays known."""
+        """Start the next goal; known values stay known."""
         self.informs, self.steps, self.branches, self._pending = [], [], [], []
 
     def require_inform(self, inform: InformAct) -> None:
-        """Let the user say something before the next call, unless they have said it."""
+        """Let the user say something before the next call, unless they have said it already."""
         if any(value.casefold() not in self._informed for value in inform.values):
             self._informed.update(value.casefold() for value in inform.values)
             self._pending.append(len(self.informs))
             self.informs.append(inform)
 
     def add_call(self, meaning: OperationMeaning, arguments: Row) -> None:
-        """Add a call; a repeated read is not added again. A call that the API refuses raises `UnplannableError`."""
+        """Add a call; a repeated read is skipped. A call that returns an error raises `UnplannableError`."""
         name = meaning.operation.tool.name
         signature = f"{name} {dump(arguments)}"
         if signature in self._calls and not meaning.operation.writes:
@@ -83,7 +83,7 @@ class PlanBuilder:
         self._pending = []
 
     def _summarize(self, meaning: OperationMeaning, arguments: Row) -> list[str]:
-        """Return the arguments as readable lines; resources by their name too."""
+        """Return the arguments as readable lines, with the names of resources."""
         lines = []
         new = new_key_parameter(self.api, meaning)
         for name, value in arguments.items():
@@ -110,13 +110,13 @@ class PlanBuilder:
         return f"{meaning.operation.tool.name} {dump(arguments)}" in self._calls
 
     def identify_requester(self) -> None:
-        """Look up the requester by what they say of themselves, where the API can do that."""
+        """Look up the requester by details that they say, if the API supports it."""
         if self.ownership.requester is not None and self._lookups(*self.ownership.requester, 0):
             self.identify(*self.ownership.requester)
             self.read_row(*self.ownership.requester)
 
     def read_by_key(self, kind: str) -> OperationMeaning | None:
-        """Return the operation that reads one resource by its key alone; None where there is none."""
+        """Return the operation that reads one resource by its key alone, or None."""
         for meaning in self.api.meanings.values():
             subject = meaning.subject
             alone = not meaning.operation.writes and required(meaning.operation.tool.parameters) == {meaning.key_parameter}
@@ -137,21 +137,21 @@ class PlanBuilder:
             self.add_call(meaning, {meaning.key_parameter: key})
 
     def is_identified(self, kind: str, key: Any) -> bool:
-        """Return whether the conversation has made clear that this resource is meant."""
+        """Return whether the conversation has identified this resource as the one meant."""
         return (kind, str(key)) in self._identified
 
     def identify(self, kind: str, key: Any, *, label: str = "", candidates: Sequence[Any] = (), depth: int = 0) -> None:
-        """Make a key known, and that this resource is meant: the user says it, or a lookup reveals it and the user chooses it.
+        """Identify a resource as the one meant: the user says its key, or a lookup reveals it and the user chooses it.
 
-        The choice is among the given candidates only, where there are any.
+        If `candidates` are given, the user chooses among them only.
         """
         if (kind, str(key)) in self._identified:
             return
         noun = kind.replace("_", " ")
         shown = self.observed.listed_with(kind, key)
-        if len(shown.get(str(key), {})) < 2:  # not shown yet, or no more than its key
+        if len(shown.get(str(key), {})) < 2:  # not shown yet, or only its key
             lookups = [] if shown else self._lookups(kind, key, depth)
-            if self.state.store.kind(kind).is_person:  # people do not identify themselves by something they own
+            if self.state.store.kind(kind).is_person:  # people do not identify themselves by things they own
                 lookups = [
                     lookup
                     for lookup in lookups
@@ -169,12 +169,12 @@ class PlanBuilder:
         self._identified.add((kind, str(key)))
 
     def is_key_taken(self, kind: str, key: Any) -> bool:
-        """Return whether a key is in use, or was when it was mentioned."""
+        """Return whether a key is in use, or was mentioned before."""
         exists = any(item == str(key) for item, _ in self.state.store.rows(kind))
         return exists or self.observed.mentions(kind, key) or self.is_identified(kind, key)
 
     def assign_new_key(self, kind: str, key: Any, label: str) -> None:
-        """Let the user say the key of a new resource; later it identifies that resource."""
+        """Let the user say the key of a new resource, which identifies it from then on."""
         self.branches.append(f"{kind.replace('_', ' ')}: new key told by the user")
         self.require_inform(InformAct(label, str(key), [str(key)]))
         self._identified.add((kind, str(key)))
@@ -190,7 +190,7 @@ class PlanBuilder:
             raise UnplannableError
 
     def _is_implied(self, kind: str, key: Any, other: str, other_key: Any) -> bool:
-        """Return whether a response has mentioned the other resource and this one references it, so that nobody has to say so."""
+        """Return whether the user need not say the other resource: a response has mentioned it, and this one references it."""
         reference_field = self.state.store.relations.reference_field(kind, other)
         return (
             reference_field is not None
@@ -199,7 +199,7 @@ class PlanBuilder:
         )
 
     def _add_choice(self, kind: str, key: Any, noun: str, candidates: Sequence[Any]) -> None:
-        """Let the user choose from several resources that were shown."""
+        """Let the user choose one of the resources that were shown."""
         allowed = set(map(str, candidates))
         others = {item: fields for item, fields in self.observed.listed_with(kind, key).items() if not allowed or item in allowed}
         if len(others) < 2:
@@ -219,7 +219,7 @@ class PlanBuilder:
         self.require_inform(InformAct(noun, _refer_to(trait, kind), [trait], options, True))
 
     def _add_personal_detail(self, others: Mapping[str, Mapping[str, Any]], key: str) -> None:
-        """Let the user say which of several people is meant, by a detail that no other has. People are not shown as a choice."""
+        """Let the user identify one of several people by a unique detail. People are not shown as a choice."""
         details = {item: dict(_personal_details(fields)) for item, fields in others.items()}
         for label, text in details[key].items():
             if all(text != theirs.get(label) for item, theirs in details.items() if item != key):
@@ -228,7 +228,7 @@ class PlanBuilder:
         self.require_inform(InformAct("ID", key, [key]))
 
     def _read_all(self, kind: str, key: Any, keys: list[str]) -> dict[str, dict[str, Any]]:
-        """Read several resources that were shown by key only, up to the maximum number of options, this one included."""
+        """Read resources of which only the keys were shown, up to the maximum number of options, including this one."""
         key_name = self.state.store.kind(kind).key
         first = keys[: _MAX_OPTIONS - 1]
         keys = first if str(key) in first else [*first[:-1], str(key)]
@@ -255,7 +255,7 @@ class PlanBuilder:
 
 
 def _personal_details(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield personal details of a row that tell a person from others, the best first."""
+    """Yield personal details of a row that distinguish a person from others, best first."""
     name = fields.get("name")
     inside = name if isinstance(name, dict) else {}
     texts = {"_".join(split_name(item)): value for item, value in (*fields.items(), *inside.items()) if isinstance(value, str) and value}
@@ -267,8 +267,8 @@ def _personal_details(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _refer_to(trait: str, kind: str) -> str:
-    """Return how a user refers to a row: products with `the`, titles as they are."""
-    goods = LIKE.get(kind.rpartition("_")[2], kind) == "product"
+    """Return how a user refers to a row: products with `the`, titles unchanged."""
+    goods = SIMILAR_KINDS.get(kind.rpartition("_")[2], kind) == "product"
     return f"the {trait}" if goods and trait.istitle() else trait
 
 
@@ -279,12 +279,12 @@ def _key_label(kind: str, key: str) -> str:
 
 
 def few_choices(schema: Any) -> list[str]:
-    """Return the choices of a schema, where they are few enough to list."""
+    """Return the choices of a schema if they are few enough to list; otherwise empty."""
     choices = simplify_schema(schema).get("enum")
     found = [str(choice) for choice in choices if choice is not None] if isinstance(choices, list) else []
     return found if len(found) <= 6 else []
 
 
 def plural_label(kind: str) -> str:
-    """Return the plural of a kind, in words."""
+    """Return the plural of a kind as words."""
     return plural(kind.replace("_", " "))

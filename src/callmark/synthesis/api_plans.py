@@ -1,8 +1,8 @@
-"""Generate plans of conversations with the API of an OpenAPI file.
+"""Generate plans for conversations about the API of an OpenAPI file.
 
-The user wants an operation, most often a write; its arguments are said by the user or looked up. Some wishes are refused by the rules of
-the API, some are not supported by any operation, some are withdrawn. Plan i does not depend on how many are made. Its id contains the seed,
-as the data of a conversation depend on the id.
+The user wants an operation, usually a write; the user says its arguments, or they are looked up. Some wishes are refused by the rules of
+the API, some are not supported by any operation, some are withdrawn. A plan does not depend on how many are generated. Its id contains the
+seed, because the data of a conversation depend on the id.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ STYLES = ("plain", "plain", "chatty", "terse", "polite")
 _TYPE_WEIGHTS = {"write": 42, "several": 20, "read": 12, "refused": 12, "declined": 5, "beyond": 6, "human": 5}
 _MAX_TRIES = 40
 _IDENTIFICATION_WORDS = ("authenticat", "verif", "identif", "log in", "sign in")
-_WRITE_WEIGHT = 4  # of writes against reads
+_WRITE_WEIGHT = 4  # of a write, relative to a read
 _TRANSFER_SUMMARY = "The customer asks to speak with a person and does not want to go on here"
 _UNSUPPORTED_WISHES = (
     "get a paper copy of everything by mail",
@@ -47,7 +47,7 @@ _UNSUPPORTED_WISHES = (
 
 
 class PlanGenerator:
-    """Generates the plans of one API. `branches` are all that they may take."""
+    """Generates the plans for one API. `branches` are all branches that they may take."""
 
     def __init__(self, api: MockApi) -> None:
         self._api = api
@@ -71,7 +71,7 @@ class PlanGenerator:
         return (*done, *refused, *declined, *transfer, "no operation for it")
 
     def plan(self, index: int, *, seed: int, balance: bool) -> Case:
-        """Return the plan of that index. With `balance`, operations and types take turns instead of being random."""
+        """Return the plan with this index. With `balance`, operations and plan types take turns instead of being random."""
         types = [plan_type for plan_type in _TYPE_WEIGHTS if self._is_possible(plan_type)]
         for number in range(_MAX_TRIES):
             random = Random(f"{seed}/plan/{index}/{number}")
@@ -137,7 +137,7 @@ class PlanGenerator:
         name = meaning.operation.tool.name
         target = self._target(builder, meaning, refused=outcome == "refused")
         if builder.ownership.requester is None:
-            people = [plan_type for plan_type in self._api.kinds.by_name.values() if plan_type.is_person]
+            people = [kind for kind in self._api.kinds.by_name.values() if kind.is_person]
             rows = builder.ownership.accessible_rows(people[0].name) if people else []
             builder.ownership.requester = (people[0].name, builder.random.choice(rows)[people[0].key]) if rows else None
         if self._requires_identification:
@@ -160,11 +160,11 @@ class PlanGenerator:
         builder.branches.append(f"{name}: {outcome}")
         if outcome == "refused" and target is not None:
             if meaning.effect.field not in builder.observed.listed_with(meaning.kind, key).get(str(key), {}):
-                raise UnplannableError  # nobody can see that it is not allowed
+                raise UnplannableError  # no response shows that it is not allowed
             return Goal(wish, outcome, None, _refusal_reason(meaning, target), noun, builder.informs, builder.steps, builder.branches)
         call = Call(name, arguments.plan())
         if builder.was_called(meaning, call.arguments) and not any(step.call == call for step in builder.steps):
-            raise UnplannableError  # the user was told this before
+            raise UnplannableError  # the user knows the result already
         before = builder.state.store.copy()
         builder.add_call(meaning, call.arguments)
         if outcome == "declined":
@@ -172,7 +172,7 @@ class PlanGenerator:
         return Goal(wish, outcome, call, "", noun, builder.informs, builder.steps, builder.branches)
 
     def _target(self, builder: PlanBuilder, meaning: OperationMeaning, *, refused: bool) -> Row | None:
-        """Return the row that the call is about: one that it is allowed for, or with `refused` one that it is not."""
+        """Return a row for the call: one for which it is allowed, or with `refused`, one for which it is not."""
         if not meaning.key_parameter or new_key_parameter(self._api, meaning):
             return None
         rows = [row for row in builder.ownership.accessible_rows(meaning.kind) if meaning.effect.allows(row) is not refused]
@@ -192,8 +192,8 @@ class PlanGenerator:
         """Return a goal that no operation supports."""
         api_words = {
             word
-            for meaning in self._api.api.operations
-            for word in split_name(f"{meaning.tool.name} {meaning.tool.description} {meaning.path}")
+            for operation in self._api.api.operations
+            for word in split_name(f"{operation.tool.name} {operation.tool.description} {operation.path}")
         }
         wishes = [wish for wish in _UNSUPPORTED_WISHES if not {word for word in split_name(wish) if len(word) > 4} & api_words] or list(
             _UNSUPPORTED_WISHES
@@ -233,21 +233,21 @@ def _refusal_reason(meaning: OperationMeaning, row: Row) -> str:
 
 
 def _is_transfer(meaning: OperationMeaning) -> bool:
-    """Return whether an operation transfers to a person and requires nothing but text."""
+    """Return whether an operation transfers to a person and requires only text."""
     parameters = meaning.operation.tool.parameters
     is_text: Callable[[Any], bool] = lambda schema: isinstance(schema, dict) and schema.get("type") == "string" and "enum" not in schema  # noqa: E731
-    transfer = bool({*split_name(meaning.operation.tool.name)} & {"human", "agent", "agents", "person", "staff"})
+    names_person = bool({*split_name(meaning.operation.tool.name)} & {"human", "agent", "agents", "person", "staff"})
     required_fields = [schema for name, schema in properties(parameters).items() if name in required(parameters)]
-    return is_transfer(meaning.operation.tool.name) and transfer and all(map(is_text, required_fields))
+    return is_transfer(meaning.operation.tool.name) and names_person and all(map(is_text, required_fields))
 
 
 def _only_identifies(meaning: OperationMeaning, api: MockApi) -> bool:
-    """Return whether an operation does nothing but identify a person."""
-    plan_type = api.kinds.by_name.get(meaning.kind)
+    """Return whether an operation only identifies a person."""
+    kind = api.kinds.by_name.get(meaning.kind)
     return (
         not meaning.operation.writes
-        and plan_type is not None
-        and plan_type.is_person
+        and kind is not None
+        and kind.is_person
         and not meaning.key_parameter
         and not (meaning.subject and meaning.subject.many)
     )

@@ -1,6 +1,4 @@
-"""The rule-based user of an API: follows a plan, answers what it is asked, and sees only the visible messages. The same seed gives the same
-words.
-"""
+"""The rule-based user of an API: follows a plan, answers questions, and sees only visible messages. The same seed gives the same words."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -14,14 +12,14 @@ from callmark.synthesis.api_goals import ConversationPlan, Goal, InformAct
 from callmark.synthesis.api_utterances import USER, UtteranceTemplates
 from callmark.types import Case, Message
 
-_VOLUNTEER_RATE = {"plain": 0.25, "chatty": 0.5, "terse": 0.1, "polite": 0.3}  # of what the user says before being asked
+_VOLUNTEER_RATE = {"plain": 0.25, "chatty": 0.5, "terse": 0.1, "polite": 0.3}  # probability that the user says something before being asked
 _MAX_CONFUSED = 3
 _MAX_BARE_TEXT = 60  # characters
 _POLITE_ENDINGS = (" Thank you!", " Thanks in advance.", " Many thanks.", " I would appreciate it.")
 
 
 class ApiUser(NullContext):
-    """Plays scenarios with a plan of `api_plans`; any other raises `BadInput`."""
+    """Simulates scenarios with a plan from `api_plans`; any other scenario raises `BadInput`."""
 
     label = "plan"
 
@@ -51,7 +49,7 @@ class ApiUserSession:
         if not self._turns:
             text = self._open()
         elif ASKS_ANYTHING_ELSE.search(_question(last).lower()):
-            text, is_done = self._go_on(last)
+            text, is_done = self._next_goal(last)
         else:
             text, is_done = self._answer(last)
         self._turns.append(text)
@@ -68,7 +66,7 @@ class ApiUserSession:
         text = f"{hello}{wish}" if hello.endswith(", ") else f"{hello}{wish[0].upper()}{wish[1:]}"
         return f"{text}{self._volunteer()}{self._style_ending()}"
 
-    def _go_on(self, last: str) -> tuple[str, bool]:
+    def _next_goal(self, last: str) -> tuple[str, bool]:
         """Return the next wish, or a goodbye."""
         was_rejected = self._goal.outcome in ("refused", "beyond")
         self._goal_index += 1
@@ -106,13 +104,13 @@ class ApiUserSession:
             return f"{prefix}{self._templates.say('tell_terse' if terse else 'tell', **_template_fields(first))}"
         second = {f"{key}2": value for key, value in _template_fields(informs[1]).items()}
         both = self._templates.say("both", **_template_fields(first), **second)
-        return prefix + both + "".join(self._templates.say("besides", **_template_fields(inform)) for inform in informs[2:])
+        return prefix + both + "".join(self._templates.say("also", **_template_fields(inform)) for inform in informs[2:])
 
     def _volunteer(self) -> str:
-        """Return what the user says before being asked."""
+        """Return what the user says without being asked."""
         direct = [inform for inform in self._goal.informs if not inform.choice and not is_informed(inform, self._turns)]
         volunteered = list(takewhile(lambda _: self._templates.happens(_VOLUNTEER_RATE[self._plan.style]), direct[:2]))
-        return "".join(self._templates.say("besides", **_template_fields(inform)) for inform in volunteered)
+        return "".join(self._templates.say("also", **_template_fields(inform)) for inform in volunteered)
 
     def _style_ending(self) -> str:
         if self._plan.style == "chatty":
@@ -121,13 +119,13 @@ class ApiUserSession:
 
 
 def _template_fields(inform: InformAct) -> dict[str, str]:
-    possessive = "my" if is_personal(inform.label) else "the"
+    determiner = "my" if is_personal(inform.label) else "the"
     be = "are" if singular(last := inform.label.rpartition(" ")[2]) != last else "is"
-    return {"Whose": possessive.capitalize(), "whose": possessive, "label": inform.label, "be": be, "text": inform.text}
+    return {"Determiner": determiner.capitalize(), "determiner": determiner, "label": inform.label, "be": be, "text": inform.text}
 
 
 def _question(text: str) -> str:
-    """Return the last paragraph, which has the question."""
+    """Return the last line, which has the question."""
     return text.strip().rpartition("\n")[2] if "\n" in text else text
 
 

@@ -1,4 +1,4 @@
-"""Utterance templates of conversations about an API, several per dialogue act, for the expert and the user. `{…}` are fields."""
+"""Utterance templates for conversations about an API, several per dialogue act, for the expert and the user. `{…}` are fields."""
 
 from random import Random
 from typing import Any
@@ -137,7 +137,7 @@ USER: dict[str, tuple[str, ...]] = {
     ),
     "before": ("", "", "", "Sure. ", "Of course. ", "OK, one second. ", "Let me look. ", "Right. ", "I have that here. "),
     "tell": (
-        "{Whose} {label} {be} {text}.",
+        "{Determiner} {label} {be} {text}.",
         "It's {text}.",
         "{text}",
         "Here it is: {text}.",
@@ -152,19 +152,19 @@ USER: dict[str, tuple[str, ...]] = {
     ),
     "tell_terse": ("{text}", "{text}.", "{label}: {text}"),
     "both": (
-        "{Whose} {label} {be} {text}, and {whose2} {label2} {be2} {text2}.",
-        "It's {text}, and {whose2} {label2} {be2} {text2}.",
-        "{text}, and {whose2} {label2} {be2} {text2}.",
-        "{text} for {whose} {label}, {text2} for {whose2} {label2}.",
-        "Take {text} as {whose} {label} and {text2} as {whose2} {label2}.",
-        "{Whose} {label2} {be2} {text2}; for {whose} {label} it's {text}.",
+        "{Determiner} {label} {be} {text}, and {determiner2} {label2} {be2} {text2}.",
+        "It's {text}, and {determiner2} {label2} {be2} {text2}.",
+        "{text}, and {determiner2} {label2} {be2} {text2}.",
+        "{text} for {determiner} {label}, {text2} for {determiner2} {label2}.",
+        "Take {text} as {determiner} {label} and {text2} as {determiner2} {label2}.",
+        "{Determiner} {label2} {be2} {text2}; for {determiner} {label} it's {text}.",
     ),
-    "besides": (
-        " {Whose} {label} {be} {text}.",
-        " And {whose} {label} {be} {text}.",
-        " {Whose} {label}: {text}.",
-        " For {whose} {label}, it's {text}.",
-        " In case you need it, {whose} {label} {be} {text}.",
+    "also": (
+        " {Determiner} {label} {be} {text}.",
+        " And {determiner} {label} {be} {text}.",
+        " {Determiner} {label}: {text}.",
+        " For {determiner} {label}, it's {text}.",
+        " In case you need it, {determiner} {label} {be} {text}.",
     ),
     "choose": (
         "I mean {text}.",
@@ -233,7 +233,7 @@ USER: dict[str, tuple[str, ...]] = {
 
 
 class UtteranceTemplates:
-    """Chooses templates at random; one is used again only when all of its act were."""
+    """Chooses templates at random; each template of an act is used once before any repeats."""
 
     def __init__(self, templates: dict[str, tuple[str, ...]], random: Random) -> None:
         self._templates = templates
@@ -241,7 +241,7 @@ class UtteranceTemplates:
         self._used: dict[str, list[str]] = {}
 
     def say(self, act: str, **fields: Any) -> str:
-        """Return an utterance of that act, with its fields filled in."""
+        """Return an utterance for a dialogue act, with its fields filled."""
         used = self._used.setdefault(act, [])
         if len(used) >= len(self._templates[act]):
             used.clear()
@@ -250,5 +250,5 @@ class UtteranceTemplates:
         return template.format(**fields) if fields else template
 
     def happens(self, probability: float) -> bool:
-        """Return True with that probability."""
+        """Return True with this probability."""
         return self._random.random() < probability

@@ -1,4 +1,4 @@
-"""The world of an OpenAPI file: its operations are the tools, its description is the policy, and a mock API returns the results."""
+"""The world of an OpenAPI file: the operations are the tools, the description is the policy, and a mock API returns the results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def api_world(path: str) -> "ApiWorld":
 
 
 class ApiWorld(World):
-    """Plans conversations from the operations and schemas of an API alone."""
+    """Plans conversations from nothing but the operations and schemas of an API."""
 
     label: str = ""
     tools: tuple[str, ...] = ()
@@ -49,18 +49,18 @@ class ApiWorld(World):
 
     @property
     def rules(self) -> Mapping[str, Any]:
-        """Return rules that require a separate confirmation for every write; none where nothing can be written."""
+        """Return rules that require a separate confirmation for every write; none for a read-only API."""
         if not self._writes:
             return {}
         return {
             "rules": [
-                {"id": "ask-first", "says": "Nothing is changed that the user did not confirm.", "confirmed": self._writes},
-                {"id": "one-at-a-time", "says": "A yes is for one change.", "once_per_confirmation": self._writes},
+                {"id": "ask-first", "says": "Every change needs the user's confirmation first.", "confirmed": self._writes},
+                {"id": "one-at-a-time", "says": "A confirmation covers one change only.", "once_per_confirmation": self._writes},
             ]
         }
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """Return the plans from `start` on; there are always more."""
+        """Return the plans from index `start`; the number of plans is unlimited."""
         return [self._plans.plan(index, seed=seed, balance=balance) for index in range(start, start + number)]
 
     def expert(self) -> ApiExpert:

@@ -1,4 +1,4 @@
-"""Coverage of a set of conversations: how often it calls each tool, gives each parameter and takes each policy branch."""
+"""Coverage of a set of conversations: how often each tool is called, each parameter given and each policy branch taken."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from callmark.types import Case, Conversation, Tool
 
 
 class Coverage(Struct, frozen=True):
-    """How often each tool is called, each of its parameters given, and each branch taken; 0 for those that never are."""
+    """How often each tool is called, each of its parameters given, and each branch taken; 0 if never."""
 
     tools: dict[str, int]
     parameters: dict[str, dict[str, int]]
@@ -40,9 +40,9 @@ class Coverage(Struct, frozen=True):
 
 
 def coverage(rows: Sequence[Conversation], plans: Sequence[Case], tools: Sequence[Tool], branches: Sequence[str]) -> Coverage:
-    """Return what these rows of these plans cover of these tools and branches.
+    """Return how well the rows and plans cover the tools and branches.
 
-    Tools, parameters and branches that are not defined come after those that are; a malformed call gives no parameter.
+    Tools, parameters and branches without a definition come after the defined ones; a malformed call gives no parameter.
     """
     call_counts = Counter(call.name for row in rows for call in row.calls)
     argument_counts = Counter((call.name, name) for row in rows for call in row.calls for name in call.arguments)
@@ -54,9 +54,7 @@ def coverage(rows: Sequence[Conversation], plans: Sequence[Case], tools: Sequenc
         {
             name: {
                 parameter: argument_counts[name, parameter]
-                for parameter in dict.fromkeys(
-                    [*defined.get(name, ()), *(name_given for tool, name_given in argument_counts if tool == name)]
-                )
+                for parameter in dict.fromkeys([*defined.get(name, ()), *(given for tool, given in argument_counts if tool == name)])
             }
             for name in names
         },

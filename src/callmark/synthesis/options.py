@@ -1,4 +1,4 @@
-"""`SynthesisOptions`: how many conversations to synthesize, of which world, and how."""
+"""`SynthesisOptions`: the world, the number of conversations, and how they are simulated and graded."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,10 +19,10 @@ SEED, VALID_SHARE = 7, 0.2
 
 
 class SynthesisOptions(Struct, frozen=True):
-    """Options of one synthesis: `number` conversations of `world`, written into the folder `out`.
+    """Options of one synthesis: `number` conversations of `world`, written to the folder `out`.
 
-    None and empty values stand for the world's own: its tools, policy text and rules, its expert as the agent, its user. `listed_tools`
-    saves listing the tools again where they are known.
+    None and empty values default to those of the world: its tools, policy text and rules, its expert as the agent, its user. If
+    `listed_tools` are given, the tools are not listed again.
     """
 
     world: World
@@ -43,14 +43,14 @@ class SynthesisOptions(Struct, frozen=True):
 
     @property
     def simulation(self) -> SimulationSettings:
-        """Return how conversations are simulated, as a run records it."""
+        """Return the settings of the simulation, as recorded in a run."""
         user = self.user or ModelSettings(model=self.world.user(self.seed).label)
         policy = self.world.policy if self.policy is None else self.policy
         return SimulationSettings(user, None, self.tools or self.world.tools, policy, MAX_TURNS, MAX_STEPS, self.seed)
 
     @property
     def grading_settings(self) -> GradingSettings:
-        """Return how conversations are graded."""
+        """Return the settings for grading conversations."""
         rules = self.world.rules if self.rules is None else self.rules
         grading = msgspec.structs.replace(self.grading, evaluators=SIMULATION_EVALUATORS)
         return grading.with_options("policy", rules=dict(rules)) if rules else grading

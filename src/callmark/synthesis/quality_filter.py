@@ -1,9 +1,9 @@
-"""The quality filter of synthetic conversations: which are accepted, and why others are rejected. Pure.
+"""The quality filter for synthetic conversations: which are accepted, and why others are rejected. Pure.
 
-A conversation is accepted when lint finds nothing in its row (every value is grounded), it changed what was planned and nothing else, broke
-no rule of the policy, transferred exactly if that was planned, came to a proper end, and is no near-duplicate of an accepted one. Where the
-plan changes nothing, the planned calls must be there; where the end state is unknown, the planned calls with their arguments and no others.
-A plan that the tools refuse is rejected. A conversation that ended in an error never gets here.
+A conversation is accepted if lint finds nothing in its row (every value is grounded), it reached the planned end state, broke no policy
+rule, transferred exactly if planned, finished, and is not a near-duplicate of an accepted conversation. If the plan changes nothing, all
+planned calls are required; if the end state is unknown, all planned calls with their arguments and no others. A plan with a call that
+returns an error is rejected. Conversations that ended in an error are excluded before.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from callmark.data.lint import CODES, lint_row
 from callmark.data.near_duplicates import NearDuplicateIndex, sketch
 from callmark.grading.record import GradeRecord
 from callmark.simulation.endings import COMPLETED, GOODBYE, TRANSFER, is_transfer
-from callmark.simulation.states import is_refused
+from callmark.simulation.states import is_unreachable
 from callmark.types import Call, Case, Conversation, Prediction
 
 FINISHED = (COMPLETED, GOODBYE, TRANSFER)
@@ -30,14 +30,14 @@ END_STATE, CALLS, REFUSED, POLICY, ENDING, TRANSFERRED, NOT_RECORDED, NEAR_DUPLI
 )
 REASONS: dict[str, str] = {
     **{code: sentence for code, (_, sentence) in CODES.items()},
-    END_STATE: "something else was changed than was planned",
-    CALLS: "other calls than were planned, where the end state does not tell",
-    REFUSED: "the tools refuse what was planned",
-    POLICY: "a rule of the policy was broken",
-    ENDING: "it did not come to a proper end",
-    TRANSFERRED: "handed over though that was not planned, or the other way round",
-    NOT_RECORDED: "a call that no result was recorded for",
-    NEAR_DUPLICATE: "nearly the same as one that was kept before",
+    END_STATE: "the end state differs from the plan",
+    CALLS: "the calls differ from the plan, and the end state does not decide",
+    REFUSED: "a planned call returns an error",
+    POLICY: "a policy rule is broken",
+    ENDING: "the conversation did not finish",
+    TRANSFERRED: "an unplanned transfer, or a planned one that is missing",
+    NOT_RECORDED: "a call has no recorded result",
+    NEAR_DUPLICATE: "a near-duplicate of an accepted conversation",
 }
 
 
@@ -49,7 +49,7 @@ class RejectionReason(Struct, frozen=True):
 
 
 class SimulatedConversation(Struct, frozen=True):
-    """A conversation to judge: its plan, its prediction, the grade of that, and the dataset row that it would become."""
+    """A conversation to judge: its plan, its prediction, its grade, and the dataset row it would become."""
 
     plan: Case
     prediction: Prediction
@@ -58,12 +58,12 @@ class SimulatedConversation(Struct, frozen=True):
 
     @property
     def judged_by_calls(self) -> bool:
-        """Return whether the end state of the plan is unknown, so that the calls decide."""
+        """Return whether the calls decide, because the end state of the plan is unknown."""
         return "state.reached" not in self.grade.metrics
 
     @property
     def changes_nothing(self) -> bool:
-        """Return whether the plan leaves all data as they are, so that an agent which does nothing reaches its end state too."""
+        """Return whether the plan changes no data, so that an agent that does nothing reaches the end state too."""
         return self.prediction.states is not None and not self.prediction.states.expected
 
 
@@ -77,7 +77,7 @@ class RejectedConversation(Struct, frozen=True):
 class QualityFilter:
     """Takes conversations in the order of their plans until `number` are accepted, and ignores the rest.
 
-    So the same plans give the same rows, however many conversations ran at a time.
+    Therefore the same plans give the same rows at any concurrency.
     """
 
     def __init__(self, number: int) -> None:
@@ -97,7 +97,7 @@ class QualityFilter:
         return len(self.accepted) + len(self.rejected)
 
     def add(self, conversations: Iterable[SimulatedConversation]) -> None:
-        """Judge conversations one after the other."""
+        """Judge conversations in order."""
         for conversation in conversations:
             if not self.missing:
                 return
@@ -108,17 +108,17 @@ class QualityFilter:
                 self.accepted.append(conversation)
 
     def _near_duplicate_reasons(self, conversation: SimulatedConversation) -> list[RejectionReason]:
-        """Compare with the accepted conversations only, and remember this one where it is new."""
+        """Compare with the accepted conversations, and add this one to the index if it is new."""
         signature = sketch(conversation.row)
         found = self._near_duplicates.find(signature)
         if found is None:
             self._near_duplicates.add(signature)
             return []
-        return [RejectionReason(NEAR_DUPLICATE, f"{found.similarity:.0%} of it is the same as {self.accepted[found.index].plan.id}")]
+        return [RejectionReason(NEAR_DUPLICATE, f"{found.similarity:.0%} similar to {self.accepted[found.index].plan.id}")]
 
 
 def rejection_reasons(conversation: SimulatedConversation) -> list[RejectionReason]:
-    """Return every reason to reject a conversation by itself, each code once; empty where there is none."""
+    """Return all reasons to reject a conversation, without near-duplicates and each code once; empty if there are none."""
     found: dict[str, RejectionReason] = {}
     for reason in _reasons(conversation):
         found.setdefault(reason.code, reason)
@@ -129,13 +129,13 @@ def _reasons(conversation: SimulatedConversation) -> Iterable[RejectionReason]:
     grade, prediction = conversation.grade, conversation.prediction
     for finding in lint_row(conversation.row):
         yield RejectionReason(finding.code, finding.sentence)
-    if is_refused(prediction.states):
+    if is_unreachable(prediction.states):
         yield RejectionReason(REFUSED, prediction.states.unknown if prediction.states else "")
     elif conversation.judged_by_calls:
         if grade.metrics.get("process.reliability") != 1:
             yield RejectionReason(CALLS, f"planned: {_names(grade.expected)}; called: {_names(grade.actual)}")
     elif grade.metrics["state.reached"] != 1:
-        difference = next((note.sentence for note in grade.notes if note.kind == "state_difference"), "the end state is another one")
+        difference = next((note.sentence for note in grade.notes if note.kind == "state_difference"), "the end state differs from the plan")
         yield RejectionReason(END_STATE, difference)
     elif conversation.changes_nothing and min(grade.metrics.get(f"process.{name}", 1) for name in ("recall", "args_recall")) != 1:
         yield RejectionReason(CALLS, f"planned: {_names(grade.expected)}; called: {_names(grade.actual)}")
@@ -143,14 +143,12 @@ def _reasons(conversation: SimulatedConversation) -> Iterable[RejectionReason]:
         if note.kind == "policy_violation":
             yield RejectionReason(POLICY, note.sentence)
     if prediction.misses:
-        yield RejectionReason(NOT_RECORDED, f"for {prediction.misses:,} of {len(prediction.calls):,} calls no result was recorded")
+        yield RejectionReason(NOT_RECORDED, f"{prediction.misses:,} of {len(prediction.calls):,} calls have no recorded result")
     if prediction.ending not in FINISHED:
-        yield RejectionReason(ENDING, f"it ended with {prediction.ending or 'nothing that is known'}")
+        yield RejectionReason(ENDING, f"it ended with: {prediction.ending or 'unknown'}")
     planned, transferred = _has_transfer(conversation.plan.expected), _has_transfer(prediction.calls)
     if planned != transferred:
-        yield RejectionReason(
-            TRANSFERRED, "it was handed over, which was not planned" if transferred else "it was not handed over, which was planned"
-        )
+        yield RejectionReason(TRANSFERRED, "a transfer that was not planned" if transferred else "the planned transfer is missing")
 
 
 def _has_transfer(calls: Iterable[Call]) -> bool:
@@ -158,4 +156,4 @@ def _has_transfer(calls: Iterable[Call]) -> bool:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "nothing"
+    return ", ".join(names) or "none"

@@ -1,7 +1,7 @@
-"""The files of a synthesis, and the report about it.
+"""Write the files of a synthesis, and the report.
 
-train.jsonl  valid.jsonl      accepted conversations, a row each: `messages` and `tools`
-rejected.jsonl                rejected ones, each row with its plan and the reasons
+train.jsonl  valid.jsonl      accepted conversations, one per row: `messages` and `tools`
+rejected.jsonl                rejected conversations, each with its plan and the reasons
 plans.jsonl                   the plans, as scenarios
 synth.json                    the report: counts, coverage, the plan of every row
 """
@@ -31,7 +31,7 @@ _MOCKED = b',"results":"mocked"}'
 
 
 class RejectionCount(Struct, frozen=True):
-    """How many conversations were rejected for a reason, and the first of them: its line in `rejected.jsonl`, its plan and the sentence."""
+    """How many conversations were rejected for a reason, and the first of them: line in `rejected.jsonl`, plan and sentence."""
 
     count: int
     line: int
@@ -40,10 +40,10 @@ class RejectionCount(Struct, frozen=True):
 
 
 class SynthesisReport(Struct, frozen=True):
-    """What a synthesis produced.
+    """The result of a synthesis.
 
-    `judged_by_calls`: how many accepted conversations were judged by their calls, as the end state of their plans is unknown. `exhausted`:
-    there were no more plans. `train` and `valid` name the plan of each row, in order.
+    `judged_by_calls`: how many accepted conversations were judged by their calls, because the end state of their plans is unknown.
+    `exhausted`: there were no more plans. `train` and `valid` name the plan of each row, in order.
     """
 
     callmark: str
@@ -69,20 +69,22 @@ class SynthesisReport(Struct, frozen=True):
 
     @property
     def missing(self) -> int:
-        """Return how many conversations fewer than requested were accepted."""
+        """Return how many of the requested conversations are missing."""
         return self.requested - self.accepted
 
 
-def write_output(options: SynthesisOptions, rounds: Rounds, judged: QualityFilter, tools: tuple[Tool, ...], keys: Keys) -> SynthesisReport:
+def write_output(
+    options: SynthesisOptions, rounds: Rounds, quality_filter: QualityFilter, tools: tuple[Tool, ...], keys: Keys
+) -> SynthesisReport:
     """Write the files of a synthesis and return its report."""
-    rows = [conversation.row for conversation in judged.accepted]
+    rows = [conversation.row for conversation in quality_filter.accepted]
     parts = split(rows, valid=options.valid, seed=options.seed)
     tail = b',"tools":' + tools_json(tools) + (_MOCKED if options.world.mocked else b"}")
     for file, lines in (
         (TRAIN, (_row_line(rows[index], tail) for index in parts.train)),
         (VALID, (_row_line(rows[index], tail) for index in parts.valid)),
-        (REJECTED, (_rejected_line(rejected, tail) for rejected in judged.rejected)),
-        (PLANS, map(write_scenario, _used_plans(rounds.plans, judged))),
+        (REJECTED, (_rejected_line(rejected, tail) for rejected in quality_filter.rejected)),
+        (PLANS, map(write_scenario, _used_plans(rounds.plans, quality_filter))),
     ):
         write_lines(str(Path(options.out, file)), lines)
     report = SynthesisReport(
@@ -96,14 +98,14 @@ def write_output(options: SynthesisOptions, rounds: Rounds, judged: QualityFilte
         requested=options.number,
         simulated=rounds.simulated,
         accepted=len(rows),
-        rejected=len(judged.rejected),
-        judged_by_calls=sum(conversation.judged_by_calls for conversation in judged.accepted),
+        rejected=len(quality_filter.rejected),
+        judged_by_calls=sum(conversation.judged_by_calls for conversation in quality_filter.accepted),
         errors=len(rounds.errors),
         first_error=rounds.errors[0].error if rounds.errors else "",
         stopped=rounds.stopped,
         exhausted=rounds.exhausted,
-        reasons=_count_reasons(judged.rejected),
-        coverage=coverage(rows, [conversation.plan for conversation in judged.accepted], tools, options.world.branches),
+        reasons=_count_reasons(quality_filter.rejected),
+        coverage=coverage(rows, [conversation.plan for conversation in quality_filter.accepted], tools, options.world.branches),
         train=tuple(rows[index].id for index in parts.train),
         valid=tuple(rows[index].id for index in parts.valid),
     )
@@ -111,9 +113,9 @@ def write_output(options: SynthesisOptions, rounds: Rounds, judged: QualityFilte
     return report
 
 
-def _used_plans(plans: Sequence[Case], judged: QualityFilter) -> Iterator[Case]:
-    """Yield the plans up to the last accepted one where enough were accepted: how many more were made depends on interruptions."""
-    last = judged.accepted[-1].plan.id if judged.accepted and not judged.missing else None
+def _used_plans(plans: Sequence[Case], quality_filter: QualityFilter) -> Iterator[Case]:
+    """Yield the plans, if enough were accepted up to the last accepted one: how many more were simulated depends on interruptions."""
+    last = quality_filter.accepted[-1].plan.id if quality_filter.accepted and not quality_filter.missing else None
     for plan in plans:
         yield plan
         if plan.id == last:
@@ -121,7 +123,7 @@ def _used_plans(plans: Sequence[Case], judged: QualityFilter) -> Iterator[Case]:
 
 
 def _count_reasons(rejected: Sequence[RejectedConversation]) -> dict[str, RejectionCount]:
-    """Count rejections by reason, the most frequent first. A conversation with several reasons counts for each."""
+    """Count rejections by reason, the most frequent first. A conversation with several reasons counts for each of them."""
     first: dict[str, tuple[int, str, RejectionReason]] = {}
     counts: dict[str, int] = {}
     for line, each in enumerate(rejected, 1):

@@ -1,10 +1,10 @@
 """Rounds: the plans of each round are simulated as a run in its own folder, until enough conversations are accepted.
 
     runs/round-1.jsonl      the plans of the first round
-    runs/round-1/           the run of them
+    runs/round-1/           the run for these plans
 
-Rejected and failed conversations are replaced by new plans in the next round. An interrupted synthesis resumes: conversations that ended
-are not simulated again, except for errors. Plans that differ from those it was started with raise `BadInput`.
+Rejected and failed conversations are replaced by new plans in the next round. An interrupted synthesis can be resumed: finished
+conversations are not simulated again, errors are. Plans that differ from those of the interrupted synthesis raise `BadInput`.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,22 +28,24 @@ RUNS = "runs"
 MAX_ROUNDS = 3
 
 MakePlans = Callable[[int, int], list[Case]]  # (number, index of the first) → plans
-RunPlans = Callable[[str, str], Runner]  # (file of plans, name of the run's folder) → the finished run
+RunPlans = Callable[[str, str], Runner]  # (file with the plans, name of the run folder) → the finished run
 
 
-def round_size(judged: QualityFilter) -> int:
-    """Return how many plans the next round needs, by the acceptance rate so far; never more than are requested in all."""
-    if not judged.accepted:
-        return judged.number
-    return min(ceil(judged.missing * judged.judged / len(judged.accepted)), judged.number)
+def round_size(quality_filter: QualityFilter) -> int:
+    """Return how many plans the next round needs, by the acceptance rate so far; at most the number requested in total."""
+    if not quality_filter.accepted:
+        return quality_filter.number
+    return min(ceil(quality_filter.missing * quality_filter.judged / len(quality_filter.accepted)), quality_filter.number)
 
 
 class Rounds:
     """The rounds of one synthesis, in its folder `out`."""
 
-    def __init__(self, out: str, judged: QualityFilter, tools: tuple[Tool, ...], *, make_plans: MakePlans, run_plans: RunPlans) -> None:
+    def __init__(
+        self, out: str, quality_filter: QualityFilter, tools: tuple[Tool, ...], *, make_plans: MakePlans, run_plans: RunPlans
+    ) -> None:
         self._runs = Path(out, RUNS)
-        self._judged = judged
+        self._filter = quality_filter
         self._tools = tools
         self._make_plans = make_plans
         self._run_plans = run_plans
@@ -56,7 +58,7 @@ class Rounds:
     def run(self) -> None:
         """Run rounds until enough conversations are accepted, there are no more plans, or a run stops early.
 
-        A round in which every conversation failed is the last. Rounds that earlier, smaller requests left behind do not count as rounds.
+        A round in which every conversation failed is the last. Rounds of earlier, smaller requests do not count towards the maximum.
         """
         existing = sum(1 for _ in takewhile(lambda number: self._file(number).exists(), count(1)))
         for number in range(1, max(existing, 1) + MAX_ROUNDS):
@@ -67,24 +69,24 @@ class Rounds:
             self.plans += plans
             before = self.simulated
             for finished in self._grade(self._simulate(number)):
-                self._judged.add(self._conversations(finished, plans))
+                self._filter.add(self._conversations(finished, plans))
                 self.stopped = finished.info.model_run.stop_reason if finished.info.model_run else ""
-            if self.stopped or self.simulated == before or not self._judged.missing:
+            if self.stopped or self.simulated == before or not self._filter.missing:
                 return
 
     def _plans(self, number: int) -> list[Case]:
-        """Return the plans of a round: those it was started with, else new ones."""
+        """Return the plans of a round: those in its file, else new ones."""
         file = self._file(number)
         if file.exists():
             written = file.read_bytes()
             plans = self._make_plans(written.count(b"\n"), len(self.plans))
             if b"".join(write(plan) + b"\n" for plan in plans) != written:
                 raise BadInput(
-                    f"the plans are others than those that {scrub(str(self._runs.parent))} was begun with",
-                    "Give the same --seed, --balance and --scenarios as then, or choose another -o.",
+                    f"{scrub(str(self._runs.parent))} was started with other plans",
+                    "Pass the same --seed, --balance and --scenarios as before, or choose another -o.",
                 )
             return plans
-        plans = self._make_plans(round_size(self._judged), len(self.plans))
+        plans = self._make_plans(round_size(self._filter), len(self.plans))
         if plans:
             write_lines(str(file), map(write, plans))
         return plans
@@ -92,14 +94,14 @@ class Rounds:
     def _simulate(self, number: int) -> Runner:
         try:
             return self._run_plans(str(self._file(number)), self._name(number))
-        except BadInput as error:  # a run has a --name, a synthesis a folder
+        except BadInput as error:  # a run is named with --name, a synthesis with -o
             raise BadInput(str(error), error.hint.replace("--name", "-o")) from None
 
     def _grade(self, runner: Runner) -> list[Run]:
         try:
             return runner.grade()
         except BadInput as error:  # every conversation failed
-            raise BadInput(str(error), "When that is mended, the same command with --resume goes on.") from None
+            raise BadInput(str(error), "Fix the problem, then repeat the command with --resume.") from None
 
     def _conversations(self, finished: Run, plans: list[Case]) -> Iterator[SimulatedConversation]:
         """Yield the conversations of a round in the order of their plans, and collect its errors."""
@@ -109,7 +111,7 @@ class Rounds:
         conversations = []
         for plan, grade in zip(plans, finished.grades(), strict=True):
             prediction = predictions.find(plan, 0)
-            if prediction is None:  # the run stopped before it
+            if prediction is None:  # the run stopped early
                 continue
             if prediction.error:
                 self.errors.append(prediction)

@@ -1,4 +1,4 @@
-"""A world whose plans are given scenarios: for any tools, or in place of the plans of another world."""
+"""A world whose plans are given scenarios: for any tools, or instead of the plans of another world."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from callmark.types import Case
 class ScenarioWorld(World):
     """Takes its plans from scenarios, in order.
 
-    Where `world` is given and every scenario has a plan (`data.plan`), that world's expert and user play them. Otherwise `expert` raises
-    `BadInput`, so that an agent has to be named, and the user is rule-based.
+    If `world` is given and every scenario has a plan (`data.plan`), that world's expert and user follow the plans. Otherwise, the user is
+    rule-based, and `expert` raises `BadInput`: an agent is required.
     """
 
     label: str = ""
@@ -36,17 +36,18 @@ class ScenarioWorld(World):
         return self._rules
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """Return the scenarios from `start` on; none where there are no more."""
+        """Return the scenarios from index `start`; empty if there are no more."""
         return list(self._scenarios[start : start + number])
 
     def expert(self) -> Agent:
-        """Return the expert of the world that the plans are of."""
+        """Return the expert of the world that the plans belong to."""
         if self._world is None:
             raise BadInput(
-                f"{self.label} can be played with an agent only: name one with --agent", "callmark run --list-models shows what there is."
+                f"{self.label} has no plans for an expert, so an agent is required",
+                "Pass --agent PROVIDER:NAME. callmark run --list-models lists the providers.",
             )
         return self._world.expert()
 
     def user(self, seed: int) -> User:
-        """Return the user of the world that the plans are of, else one that follows a scenario's data or expected calls."""
+        """Return the user of the world that the plans belong to, else a rule-based user."""
         return RuleBasedUser(seed=seed) if self._world is None else self._world.user(seed)

@@ -1,4 +1,4 @@
-"""`callmark.synth`: synthesize conversations for training, from Python as from the command line."""
+"""`callmark.synth`: synthesize conversations for training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -29,7 +29,7 @@ from callmark.types import Case, Tool
 from callmark.wording import pluralize
 
 NUMBER = 300
-_HINT = "Without --tools conversations are about a retail store; openapi:FILE makes results up."
+_HINT = "Without --tools, conversations are about a retail store. --tools openapi:FILE needs no scenarios."
 
 
 def synth(
@@ -55,13 +55,42 @@ def synth(
     progress: ProgressListener | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> SynthesisReport:
-    """Simulate planned conversations, write those that pass every check into the folder `out`, and return the report.
+    """Synthesize training conversations: simulate planned conversations, and write those that pass the quality filter.
 
-    The world is the one that is named, else the one that `tools` belong to, else the retail store. `scenarios` replace its plans; they are
-    a file or a list of scenarios. `policy` is a text that replaces the world's system prompt, `rules` are a file or the content of one.
-    `agent` and `user` are specs, names from `callmark.toml` or `ModelSettings`; the world's own where none is given. `number` is how many
-    conversations to accept: 300 if not given, with `scenarios` all. Warnings go to `warn`, a sentence each.
-    What cannot work raises `BadInput` before anything is simulated. Fewer conversations than requested are reported, not raised.
+        report = callmark.synth("data", number=300)
+        print(report.accepted)
+
+    Near-duplicates are rejected. The same options and seed give the same conversations, unless a model is involved. An interrupted
+    synthesis can be resumed.
+
+    Args:
+        out: Folder for `train.jsonl`, `valid.jsonl` and the report.
+        world: Name of a world, or a `World`. By default the one that `tools` belong to, or the retail store.
+        tools: Specs of tool sources, such as `mcp:COMMAND` or `openapi:FILE`; those of the world by default.
+        scenarios: Scenarios that replace the plans of the world: a path or a list.
+        policy: System prompt that replaces the policy of the world.
+        rules: Rules of the `policy` evaluator: a YAML file, or its content. Conversations that break one are rejected.
+        agent: Model that plays the agent; the expert of the world by default.
+        user: Model that plays the user; the user of the world by default.
+        number: Number of conversations to accept; 300 by default, or all `scenarios`.
+        seed: Seed of the plans and the user.
+        valid: Share of conversations in `valid.jsonl`.
+        balance: Balance the policy branches of the plans.
+        concurrency: Number of conversations simulated at a time.
+        resume: Resume an interrupted synthesis in `out`.
+        cache: Use the response cache, so that identical requests are not sent again.
+        max_cost: Stop when this cost is reached. A model needs a price.
+        max_tokens_total: Stop when this number of tokens is reached.
+        config: Path of the configuration file; `callmark.toml` by default.
+        progress: Notified of each conversation.
+        warn: Called with each warning.
+
+    Returns:
+        The report: the accepted and rejected conversations, with reasons. It may have fewer conversations than requested.
+
+    Raises:
+        BadInput: An option, a model, a tool source, a scenario or a rule cannot be used. This is checked before anything is simulated.
+        StorageError: A file cannot be written.
     """
     keys, settings = Keys.here(), read_config(config)
     options = _options(
@@ -115,9 +144,9 @@ def _options(
 ) -> SynthesisOptions:
     providers = [provider for spec in specs if (provider := find_provider(spec)) is not None]
     if len(specs) > 1 and any(provider.world for provider in providers):
-        raise BadInput("results are made up for one OpenAPI file alone, not beside other --tools")
+        raise BadInput("a mock API (openapi:FILE) cannot be combined with other --tools")
     if scenarios is not None and balance:
-        raise BadInput("--balance is about plans that are made up: those of --scenarios are as they are")
+        raise BadInput("--balance cannot be used with --scenarios: it only applies to generated plans")
     plans = None if scenarios is None else _read_scenarios(scenarios)
     label = "" if scenarios is None else fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the scenarios"
     found, listed, state = _find_world(world, specs, keys)
@@ -125,13 +154,13 @@ def _options(
         chosen: World = ScenarioWorld(plans, label, world=found, tools=specs)
     elif found is None:
         missing = "--scenarios is" if agent is not None else "--scenarios and --agent are"
-        raise BadInput(f"nobody knows what conversations over these tools are about: {missing} missing", _HINT)
+        raise BadInput(f"conversations with these tools cannot be planned: {missing} missing", _HINT)
     else:
         chosen = found
         if state is not None:
             found.check_state(state)
     if plans is not None and number is not None and number > len(plans):
-        raise BadInput(f"{number:,} conversations cannot be made of {pluralize(len(plans), 'scenario')}: {label} has no more")
+        raise BadInput(f"{number:,} conversations requested, but {label} has only {pluralize(len(plans), 'scenario')}")
     return SynthesisOptions(
         chosen,
         number or (NUMBER if plans is None else len(plans)),
@@ -147,7 +176,7 @@ def _options(
 
 
 def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -> tuple[World | None, tuple[Tool, ...], State | None]:
-    """Return the world, the tools of its conversations, and their initial state where plans have to fit it."""
+    """Return the world, the tools of its conversations, and their initial state if the plans have to fit it."""
     named = find_world(world) if isinstance(world, str) else world
     if not specs:
         default = named or find_world(DEFAULT_WORLD)
@@ -170,27 +199,27 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
     found = [case for case in rows if isinstance(case, Case) and case.is_scenario]
     if not found:
         name = fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the list"
-        raise BadInput(f"{name} holds no scenarios", "callmark synth --scenarios-only makes some.")
+        raise BadInput(f"{name}: no scenarios found", "Generate some with: callmark synth --scenarios-only")
     seen: set[str] = set()
     for case in found:
         if case.id in seen:
-            raise BadInput(f"{case.place}: the id {case.id!r} stands for two scenarios")
+            raise BadInput(f"{f'{case.place}: ' if case.place else ''}duplicate scenario id {case.id!r}")
         seen.add(case.id)
     return found
 
 
 def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], warn: Callable[[str], None]) -> None:
-    """Warn about rules that reference no tool: they can never be broken."""
+    """Warn about rules that reference an unknown tool: they can never be broken."""
     for rule in read_rules(rules):
         names = [pattern.steps[-1].name for pattern in rule.calls]
         if not any(matches_glob(name, tool.name) for name in names for tool in tools):
-            warn(f"no tool is called {' or '.join(names)[:100]}, so the rule {rule.id[:60]} is never broken.")
+            warn(f"rule {rule.id[:60]} can never be broken: no tool matches {' or '.join(names)[:100]}.")
 
 
 def _check_prices(models: Sequence[ModelSettings | None], keys: Keys) -> None:
-    """Raise `BadInput` where no model has a price, or none takes part: a limit of cost would mean nothing."""
+    """Raise `BadInput` if no model takes part, or none has a price: a cost limit would have no effect."""
     given = [model for model in models if model is not None]
     if not given:
-        raise BadInput("--max-cost is about models, and none is asked: name one with --agent or --user")
+        raise BadInput("--max-cost needs a model: pass one with --agent or --user")
     if all(model.price is None for model in given):
         check_prices(given, keys)

@@ -1,6 +1,6 @@
 """Simulate planned conversations until enough pass the quality filter, and write them.
 
-The same options give the same bytes, whatever the order in which conversations end, and whether or not the synthesis was interrupted.
+The same options give the same bytes, regardless of the order in which conversations end and of interruptions.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from callmark.runs.runner import ProgressListener, Runner
 from callmark.runs.selection import CaseSelection
 from callmark.runs.worker import Budget
 from callmark.simulation.open_simulator import list_tools, open_simulator, open_user_for_checks
-from callmark.simulation.playability import refuse_unplayable
+from callmark.simulation.scenario_checks import check_scenario
 from callmark.synthesis.options import SynthesisOptions
 from callmark.synthesis.quality_filter import QualityFilter
 from callmark.synthesis.report import EXPERT, PLANS, REJECTED, TRAIN, VALID, SynthesisReport, write_output
@@ -36,22 +36,22 @@ def synthesize(
 ) -> SynthesisReport:
     """Simulate conversations until enough are accepted, and write the files. `open_cache` opens the response cache, once per round.
 
-    What cannot work raises `BadInput` before anything is simulated; so does a folder that has a dataset already, unless `resume` is set.
-    `KeyboardInterrupt` passes through; conversations that ended before it are kept for `resume`.
+    Invalid options raise `BadInput` before anything is simulated; so does a folder that already contains a dataset, unless `resume` is set.
+    `KeyboardInterrupt` passes through; conversations that ended before are stored and reused with `resume`.
     """
-    _refuse_existing_output(options)
+    _check_output_folder(options)
     simulation, grading, budget = options.simulation, options.grading_settings, budget or Budget()
     tools = options.listed_tools or run_sync(lambda: list_tools(simulation.tools, keys))
     expert = options.world.expert() if options.agent is None else None
     user = options.world.user(options.seed) if options.user is None else None
     name, agent = options.agent or (EXPERT, ModelSettings(model=EXPERT))
     checking_user = user or open_user_for_checks(simulation)
-    judged = QualityFilter(options.number)
+    quality_filter = QualityFilter(options.number)
 
     def make_plans(number: int, start: int) -> list[Case]:
         plans = options.world.plans(number, seed=options.seed, start=start, balance=options.balance)
         for plan in plans:
-            refuse_unplayable(plan, checking_user, tools, ignore=grading.ignore)
+            check_scenario(plan, checking_user, tools, ignore=grading.ignore)
         return plans
 
     def run_plans(file: str, folder: str) -> Runner:
@@ -66,17 +66,17 @@ def synthesize(
         run_sync(lambda: runner.predict(cache=cache, budget=budget, progress=progress))
         return runner
 
-    rounds = Rounds(options.out, judged, tools, make_plans=make_plans, run_plans=run_plans)
+    rounds = Rounds(options.out, quality_filter, tools, make_plans=make_plans, run_plans=run_plans)
     rounds.run()
-    return write_output(options, rounds, judged, tools, keys)
+    return write_output(options, rounds, quality_filter, tools, keys)
 
 
-def _refuse_existing_output(options: SynthesisOptions) -> None:
-    """Refuse a folder with files that would be overwritten."""
+def _check_output_folder(options: SynthesisOptions) -> None:
+    """Raise `BadInput` if files in the folder would be overwritten."""
     folder = Path(options.out)
-    begun = (folder / RUNS / "round-1.jsonl").exists()
-    if begun and not options.resume:
-        raise BadInput(f"conversations were made into {scrub(options.out)} already", "--resume goes on with them; or choose another -o.")
-    taken = [name for name in (TRAIN, VALID, REJECTED, PLANS) if (folder / name).exists()]
-    if taken and not begun:
-        raise BadInput(f"there is a {taken[0]} in {scrub(options.out)} already, which was not made here", "Choose another -o.")
+    is_started = (folder / RUNS / "round-1.jsonl").exists()
+    if is_started and not options.resume:
+        raise BadInput(f"{scrub(options.out)} already contains a synthesis", "Pass --resume to continue it, or choose another -o.")
+    existing = [name for name in (TRAIN, VALID, REJECTED, PLANS) if (folder / name).exists()]
+    if existing and not is_started:
+        raise BadInput(f"{scrub(str(folder / existing[0]))} already exists, and was not written by callmark synth", "Choose another -o.")

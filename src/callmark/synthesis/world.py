@@ -1,8 +1,8 @@
-"""The `World` contract: what synthetic conversations are about.
+"""The `World` contract: a domain for synthetic conversations.
 
-A world plans conversations and has an expert agent and a user that need no model. A plan is a scenario; its `data.plan` holds what the
-world's own user and expert follow, with the policy branches it takes under `branches`. A model that plays the agent or the user follows the
-plan's instructions instead. Worlds are found in the registry: ours, and those that packages offer under the entry point `callmark.worlds`.
+A world plans conversations, and provides an expert agent and a user that need no model. A plan is a scenario; its `data.plan` is what the
+world's own user and expert follow, with the policy branches it takes under `branches`. A model as the agent or the user follows the
+instructions of the plan instead. Worlds are in the registry; packages add their own with the entry point `callmark.worlds`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,21 +16,21 @@ DEFAULT_WORLD = "retail"
 
 
 class World(Protocol):
-    """A domain to synthesize conversations in. A subclass inherits the members that have a default."""
+    """A domain for synthetic conversations. A subclass inherits the members with a default."""
 
     @property
     def label(self) -> str:
-        """Return its name in messages and files."""
+        """Return the name for messages and files."""
         ...
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Return specs of its tools, as `--tools` takes them."""
+        """Return the specs of its tools, as for `--tools`."""
         ...
 
     @property
     def tool_definitions(self) -> tuple[Tool, ...]:
-        """Return the definitions of its tools where they are known without opening them; empty where they are not."""
+        """Return the definitions of its tools, if known without opening the tools; otherwise empty."""
         return ()
 
     @property
@@ -40,7 +40,7 @@ class World(Protocol):
 
     @property
     def rules(self) -> Mapping[str, Any]:
-        """Return the rules for the evaluator `policy`, as `read_policy` returns them; empty where there are none."""
+        """Return the rules for the `policy` evaluator, in the form that `read_policy` returns; empty if there are none."""
         return {}
 
     @property
@@ -50,42 +50,42 @@ class World(Protocol):
 
     @property
     def mocked(self) -> bool:
-        """Return whether tool results are generated from schemas instead of coming from a real server."""
+        """Return whether tool results are generated from schemas, not by a real server."""
         return False
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """Return `number` plans from index `start` on, fewer where there are no more. A plan does not depend on how many are requested."""
+        """Return `number` plans from index `start`; fewer if there are no more. A plan does not depend on how many are requested."""
         ...
 
     def expert(self) -> Agent:
-        """Return an agent that follows the plan without a mistake."""
+        """Return an agent that follows the plan without mistakes."""
         ...
 
     def user(self, seed: int) -> User:
-        """Return the user that follows the plan; the seed selects its words."""
+        """Return the user that follows the plan; the seed determines its words."""
         ...
 
     def matches(self, tools: Sequence[Tool]) -> bool:
-        """Return whether these are the tools of this world, so that its plans fit a server that is named by `--tools`: by name."""
+        """Return whether these are the tools of this world, by name, so that its plans fit the server given with `--tools`."""
         return bool(self.tool_definitions) and {tool.name for tool in tools} == {tool.name for tool in self.tool_definitions}
 
     def check_state(self, state: State) -> None:
-        """Raise `BadInput` where plans do not fit the initial data of such a server."""
+        """Raise `BadInput` if the plans do not fit the initial data of such a server."""
         return
 
 
 def find_world(name: str) -> World:
-    """Return the world of that name; an unknown one raises `BadInput`."""
+    """Return the world with this name; an unknown name raises `BadInput`."""
     return _instance(registry.find("worlds", name))
 
 
 def match_world(tools: Sequence[Tool]) -> World | None:
-    """Return the first world that these are the tools of, or None."""
+    """Return the first world with these tools, or None."""
     return next((world for world in _all_worlds() if world.matches(tools)), None)
 
 
 def plan_branches(plan: Case) -> tuple[str, ...]:
-    """Return the policy branches that a plan takes; empty where it names none."""
+    """Return the policy branches that a plan takes; empty if it lists none."""
     own = plan.data.get("plan")
     named = own.get("branches") if isinstance(own, dict) else None
     return tuple(branch for branch in named if isinstance(branch, str)) if isinstance(named, list) else ()
@@ -97,6 +97,6 @@ def _all_worlds() -> Iterator[World]:
 
 
 def _instance(registered: Any) -> World:
-    """Return the world that is registered: an instance, or a class that takes no arguments."""
+    """Return the registered world, which is an instance or a class without arguments."""
     world: World = registered() if isinstance(registered, type) else registered
     return world

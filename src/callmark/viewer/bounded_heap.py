@@ -4,12 +4,13 @@ import heapq
 
 
 class BoundedHeap:
-    """Items up to a total number of bytes: those with the lowest scores, of equal ones the first. An item that alone is larger than the
-    limit is dropped.
+    """Keeps items up to a total number of bytes: those with the lowest scores; among equal scores, the first ones.
+
+    An item larger than the limit is dropped.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self.items: dict[str, bytes] = {}  # by key, in no particular order
+        self.items: dict[str, bytes] = {}  # by key, unordered
         self.offered = 0
         self._max_bytes = max_bytes
         self._size = 0
@@ -17,15 +18,15 @@ class BoundedHeap:
         self._heap: list[tuple[float, int, str]] = []  # the item to drop next is first
 
     def accepts(self, score: float) -> bool:
-        """Return whether another item of that score could be kept: if not, it need not be built."""
+        """Return whether another item with that score could be kept. If not, there is no need to build it."""
         return not self._full or (bool(self._heap) and -self._heap[0][0] > score)
 
     def skip(self) -> None:
-        """Count an item that was not built."""
+        """Count an item that was not built as dropped."""
         self.offered += 1
 
     def add(self, key: str, score: float, item: bytes) -> None:
-        """Offer an item; a key is offered once."""
+        """Add an item. Each key may be added only once."""
         self.offered += 1
         if len(item) > self._max_bytes:
             return
@@ -39,5 +40,5 @@ class BoundedHeap:
 
     @property
     def dropped(self) -> int:
-        """The number of items that were offered and are not kept."""
+        """The number of items that were offered but not kept."""
         return self.offered - len(self.items)

@@ -1,7 +1,7 @@
-"""Bundle the page into one file: its modules in one script, its style in one element, and a policy that allows nothing else.
+"""Bundle the page into one file: its modules as one script, its style as one element, and a policy that allows nothing else.
 
-Modules are concatenated: `import … from "./x.js";` lines are dropped and a leading `export ` is removed, so their top-level names have to
-be unique, which a test checks. A page that cannot be bundled raises `ValueError`.
+Modules are concatenated: `import … from "./x.js";` lines are dropped and a leading `export ` is removed. Their top-level names therefore
+have to be unique, which a test checks. A page that cannot be bundled raises `ValueError`.
 """
 
 import re
@@ -25,8 +25,9 @@ def page_files() -> dict[str, str]:
 
 
 def page_file(name: str) -> str | None:
-    """Return a file of the page; None for an unknown name. The entry script has all modules in it: loaded one after the other, they would
-    take half the time until the page shows something.
+    """Return a file of the page; None for an unknown name.
+
+    The entry script contains all modules: loading them one by one would take up half of the time until the page appears.
     """
     found = _parts().get(name)
     if found is None:
@@ -40,14 +41,14 @@ def _parts() -> dict[str, Traversable]:
 
 
 def bundle_script(parts: dict[str, str]) -> str:
-    """Return all modules as one script, each after those that it imports."""
+    """Return all modules as one script, each after the modules it imports."""
     modules: dict[str, str] = {}
 
     def add(name: str, importers: tuple[str, ...] = ()) -> None:
         if name in modules:
             return
         if name in importers:
-            raise ValueError(f"modules import each other in a circle: {' > '.join((*importers, name))}")
+            raise ValueError(f"circular import: {' > '.join((*importers, name))}")
         for imported in _IMPORT.findall(parts[name]):
             add(imported, (*importers, name))
         modules[name] = _EXPORT.sub("", _IMPORT.sub("", parts[name]))
@@ -55,19 +56,19 @@ def bundle_script(parts: dict[str, str]) -> str:
     add(ENTRY)
     text = "\n".join(modules.values())
     if line := _UNBUNDLED.search(text):
-        raise ValueError(f"a module has a line that cannot be put together with others: {line[0]}")
+        raise ValueError(f"a module has a line that cannot be bundled: {line[0]}")
     if "</script" in text.lower() or "<!--" in text:
-        raise ValueError("a module has text in it that would end the script")
+        raise ValueError("a module contains text that would end the script")
     return text
 
 
 def page_around_data(parts: dict[str, str] | None = None) -> tuple[bytes, bytes]:
-    """Return the page before and after the JSON of its data."""
+    """Return the parts of the page before and after the JSON of its data."""
     parts = page_files() if parts is None else parts
     code, style, page = bundle_script(parts), parts[STYLE], parts["index.html"]
     for tag in (_CHARSET, _STYLE_TAG, _SCRIPT_TAG):
         if page.count(tag) != 1:
-            raise ValueError(f"the page has to have {tag} in it once")
+            raise ValueError(f"index.html must contain {tag} exactly once")
     policy = (
         f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )

@@ -1,12 +1,13 @@
-"""The case table of the page, stored by column: a hundred thousand rows are a few long lists.
+"""The case table of the page, stored by column, so that a hundred thousand rows are a few long lists.
 
-Expected and actual calls are shown as code. A grade has only the names of calls: actual arguments come from the predictions, expected ones
-are the actual ones corrected by the faults. So the dataset, which may be a hundred times larger, is not read for the table.
+Expected and actual calls are shown as code. A grade holds only the names of calls: actual arguments come from the predictions, and expected
+arguments are the actual ones corrected by the faults. The table therefore never reads the dataset, which may be a hundred times larger.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args
 
+from callmark.calls.display import show_expected_call
 from callmark.grading.evaluator import Metric
 from callmark.grading.record import GradeRecord
 from callmark.types import Call, Fault, FaultKind
@@ -14,7 +15,7 @@ from callmark.viewer.page_json import page_id, safe_integer, truncate
 
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 OTHER_NAMES = "…"
-MAX_NAMES = 1000  # tools and scenario types that are told apart: a hostile run may have any number
+MAX_NAMES = 1000  # tools and scenario types with a number of their own: a hostile run may have any number
 MAX_NAME, MAX_CODE, MAX_ERROR = 200, 200, 300
 NO_CALL, UNKNOWN_TOOL = -1, -2
 _ONE_CORRECT_PAIR = ((0, 0, True),)
@@ -46,7 +47,10 @@ _COLUMNS = (
 
 
 class CaseColumns:
-    """Rows that are added one by one and returned as columns. Only faults of `fault_evaluators` are shown; of all, where it is empty."""
+    """Rows that are added one by one and returned as columns.
+
+    Only faults that one of `fault_evaluators` counts are shown; if it is empty, all of them.
+    """
 
     def __init__(self, metrics: Mapping[str, Metric], *, headline: str, fault_evaluators: Collection[str]) -> None:
         self._headline = headline
@@ -64,7 +68,7 @@ class CaseColumns:
         return len(self._values)
 
     def add(self, grade: GradeRecord, calls: Sequence[Call]) -> None:
-        """Add the row of a grade and of the actual calls; none where they are not known."""
+        """Add the row of a grade and its actual calls, which are empty if they are not known."""
         faults = self._shown_faults(grade)
         expected, actual = _expected_and_actual(grade, calls, faults[0] if faults else None)
         metrics = grade.metrics
@@ -94,11 +98,11 @@ class CaseColumns:
         self._values.append(self._interned.setdefault(values, values))
 
     def row_of(self, case: str, trial: int) -> int | None:
-        """Return the row of a case, by its id as the page has it, and trial; the last of several, None where there is none."""
+        """Return the row of a case, by its id on the page and its trial: the last of several, None if there is none."""
         return self._row_indexes.get((case, trial))
 
     def chunk(self, start: int, stop: int) -> dict[str, Any]:
-        """Return the rows from `start` up to `stop` as columns; empty columns where there are no such rows."""
+        """Return the rows from `start` up to `stop` as columns; the columns are empty if there are no such rows."""
         rows, values = self._rows[start:stop], self._values[start:stop]
         return {
             **dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True)),
@@ -106,7 +110,7 @@ class CaseColumns:
         }
 
     def names(self) -> dict[str, Sequence[str]]:
-        """Return the names that the numbers in the rows stand for."""
+        """Return the names behind the numbers in the rows."""
         return {"tools": list(self._tools.names), "scenario_types": list(self._scenario_types.names), "faults": FAULT_KINDS}
 
     def _shown_faults(self, grade: GradeRecord) -> Sequence[Fault]:
@@ -132,9 +136,9 @@ class CaseColumns:
 
 
 def pass_metric(metrics: Mapping[str, Metric], headline: str) -> str | None:
-    """Return the full name of the metric that says whether a case passed: a headline rate, of the headline's evaluator where it has one.
+    """Return the full name of the metric that decides whether a case passed: a headline rate, preferably of the headline's evaluator.
 
-    None where there is none; then a case passes that has no faults.
+    None if there is none; then a case without faults passes.
     """
     rates = [name for name, metric in metrics.items() if metric.kind == "rate" and metric.headline]
     if headline in rates:
@@ -144,18 +148,18 @@ def pass_metric(metrics: Mapping[str, Metric], headline: str) -> str | None:
     return next(iter([*own, *rates]), None)
 
 
-def call_code(call: Call) -> str:
-    """Return a call as code, cut to the length that a row has room for."""
+def call_code(call: Call, write: Callable[[Call], str] = str) -> str:
+    """Return a call as code."""
     try:
-        return truncate(str(call), MAX_CODE)
+        return write(call)
     except (ValueError, RecursionError):  # a number with more digits than Python writes
-        return truncate(f"{call.name}(…)", MAX_CODE)
+        return f"{call.name}(…)"
 
 
 def _expected_and_actual(grade: GradeRecord, calls: Sequence[Call], fault: Fault | None) -> tuple[str, str]:
-    """Return the expected and the actual call as code: those that the fault is about, without a fault the first of each."""
+    """Return the expected and the actual call as code: those of the fault, or the first of each without a fault."""
     if fault is None and len(calls) == 1 and grade.pairs == _ONE_CORRECT_PAIR:
-        both = call_code(calls[0])
+        both = truncate(call_code(calls[0]), MAX_CODE)
         return both, both
     first = (0 if grade.expected else None, 0 if grade.actual else None)
     expected_index, actual_index = first if fault is None else (fault.expected_index, fault.actual_index)
@@ -164,7 +168,7 @@ def _expected_and_actual(grade: GradeRecord, calls: Sequence[Call], fault: Fault
     if actual_index is None or actual_index >= len(grade.actual):
         return expected, ""
     if actual_index < len(calls):
-        return expected, call_code(calls[actual_index])
+        return expected, truncate(call_code(calls[actual_index]), MAX_CODE)
     is_whole_call = fault is not None and fault.argument is None and isinstance(fault.actual, str)
     return expected, truncate(str(fault.actual) if is_whole_call and fault else f"{grade.actual[actual_index]}(…)", MAX_CODE)
 
@@ -177,7 +181,8 @@ def _expected_code(grade: GradeRecord, calls: Sequence[Call], index: int) -> str
     for expected_index, actual_index, agrees in grade.pairs:
         if expected_index == index and actual_index < len(calls):
             arguments = calls[actual_index].arguments
-            return call_code(Call(grade.expected[index], arguments if agrees else _expected_arguments(arguments, faults)))
+            expected = Call(grade.expected[index], arguments if agrees else _expected_arguments(arguments, faults))
+            return truncate(call_code(expected, str if agrees else show_expected_call), MAX_CODE)
     return truncate(f"{grade.expected[index]}(…)", MAX_CODE)
 
 

@@ -1,4 +1,4 @@
-"""A graded run read for the page: its grades become rows, with the offsets of the grade and the prediction of each."""
+"""A graded run, read for the page: one row for each grade, with the file offsets of the grade and its prediction."""
 
 from array import array
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ from callmark.viewer.predicted_calls import CallsAt, PredictedCallsReader, read_
 
 
 class GradedRows:
-    """The rows of a run. They are complete once `read` has been iterated to its end."""
+    """The rows of a run. They are complete after `read` has been iterated to the end."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.columns = CaseColumns(run.info.metrics, headline=run.headline, fault_evaluators=run.fault_evaluators)
         self.source_rows = array("q")  # for each row, a lower bound of its case's row in the dataset
         self._predictions = run.folder.file(PREDICTIONS)
-        self._prediction_offsets = array("q")  # -1 where there is no prediction
+        self._prediction_offsets = array("q")  # -1 without a prediction
 
     def read(self) -> Iterator[GradeRecord]:
-        """Yield the grades one by one, each after its row was added."""
+        """Yield the grades one by one, each after its row has been added."""
         reader = PredictedCallsReader(self._predictions)
         expanded = self.run.info.dataset.expanded
         source_row = -1
@@ -47,21 +47,21 @@ class GradedRows:
             reader.close()
 
     def prediction(self, row: int) -> Prediction | None:
-        """Return the prediction of a row; None where there is none, or it can no longer be read."""
+        """Return the prediction of a row; None if there is none or it can no longer be read."""
         offset = self._prediction_offsets[row]
         return None if offset < 0 else read_prediction_at(self._predictions, offset)
 
     def grade(self, row: int) -> GradeRecord:
-        """Return the grade of a row, read again. A file that is gone, or has changed, raises `BadInput`."""
+        """Return the grade of a row, read from the file again. A missing or changed file raises `BadInput`."""
         try:
             with Path(self.run.folder.file(GRADES)).open("rb") as lines:
                 lines.seek(self._grade_offsets[row])
                 return read_grade(lines.readline())
         except (OSError, IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise BadInput(f"the grades of {self.run.label} have changed", "Load the page again.") from None
+            raise BadInput(f"the grades of {self.run.label} have changed", "Reload the page.") from None
 
     def build_index(self) -> None:
-        """Find the offsets of the grades now, before the first is asked for."""
+        """Find the offsets of the grades before the first request for one."""
         self._grade_offsets  # noqa: B018 - cached
 
     @cached_property

@@ -1,7 +1,7 @@
-"""A graded run that the viewer has open, read in a background thread: its first rows are available at once.
+"""A graded run that is open in the viewer, read in a background thread: its first rows are available immediately.
 
-So is the summary that grading stored. Where it is valid, all rows are read first, and then the grades once more for the details; else
-everything is counted along with the rows. A run whose grades cannot be read raises the reason on every request.
+So is the summary that grading stored. If that is valid, all rows are read first, and then the grades once more for the details; otherwise
+everything is counted along with the rows. A run whose grades cannot be read raises the same error on every request.
 """
 
 from contextlib import suppress
@@ -18,14 +18,14 @@ from callmark.viewer.page_data import case_data, message_data, run_data
 from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_cases import RunCases
 
-_FIRST_ROWS, _ROWS_STEP = 500, 5000  # rows become available together: first a screen of them
+_FIRST_ROWS, _ROWS_STEP = 500, 5000  # rows become available in batches, the first one about a screenful
 _ROWS_BEFORE_COUNTING = 20_000
-_SMALL_RUN = 5000  # rows that are counted in a moment
-_SUMMARY_TIMEOUT = 0.15  # seconds that a request waits for numbers before it returns without them
+_SMALL_RUN = 5000  # rows that are counted without a noticeable delay
+_SUMMARY_TIMEOUT = 0.15  # seconds that a request waits for metrics before it returns without them
 
 
 class OpenedRun:
-    """One run, and the answers to three requests: its numbers, its rows, one of its cases."""
+    """One run, with the data for three requests: its metrics, its rows, one of its cases."""
 
     def __init__(self, name: str, path: str, priority: PriorityGate | None = None) -> None:
         self.name = name
@@ -46,11 +46,11 @@ class OpenedRun:
         Thread(target=self._read, name=f"reading {name}", daemon=True).start()
 
     def close(self) -> None:
-        """Stop reading: no request follows."""
+        """Stop reading. No request follows."""
         self._closed = True
 
     def run_data(self) -> dict[str, Any]:
-        """Return the run, with its numbers as far as they are known."""
+        """Return the run, with the metrics that are known so far."""
         with self._changed:
             self._changed.wait_for(lambda: self._stored_summary_read or self._error)
             self._changed.wait_for(self._has_numbers, timeout=_SUMMARY_TIMEOUT)
@@ -73,7 +73,7 @@ class OpenedRun:
         return {"start": start, "next": stop if more else None, "total": total, "names": columns.names(), **columns.chunk(start, stop)}
 
     def case_data(self, case: str, trial: int) -> dict[str, Any] | None:
-        """Return a case in one trial, with its conversation; None where there is no such row."""
+        """Return a case in one trial, with its conversation; None if there is no such row."""
         row = self._find_row(case, trial)
         if row is None:
             return None
@@ -105,14 +105,14 @@ class OpenedRun:
                 self._changed.wait(timeout=1)
 
     def _current_cases(self) -> RunCases:
-        """Return the dataset, opened anew where its file was written since."""
+        """Return the dataset, reopened if its file has been written since."""
         current = RunCases(self.run.folder, self.run.info)
         if current.stamp != self._stamp:
             self._cases, self._stamp = current, current.stamp
         return self._cases
 
     def _has_numbers(self) -> bool:
-        """Whether the numbers are worth returning: of a small run all of them are known in a moment."""
+        """Return whether the metrics are worth returning: for a small run, all of them are known without a noticeable delay."""
         return self._ready or self._error is not None or (self._summary is not None and self.run.info.cases > _SMALL_RUN)
 
     def _raise_error(self) -> None:
@@ -133,11 +133,11 @@ class OpenedRun:
             self._publish(summary=tally.summary(), ready=True)
         except BadInput as error:
             self._publish(error=error)
-        except Exception as error:  # requests that wait have to return, whatever it is
-            self._publish(error=BadInput(f"the grades of {self.name} cannot be shown ({type(error).__name__}: {error})"))
+        except Exception as error:  # waiting requests have to return, whatever the error
+            self._publish(error=BadInput(f"cannot show the grades of {self.name} ({type(error).__name__}: {error})"))
 
     def _read_rows(self, tally: Tally | None = None) -> None:
-        """Read the rows, count them where there is a tally, and then build the indexes that a case of a large run needs."""
+        """Read the rows, count them if there is a tally, then build the indexes for looking up cases of a large run."""
         uncounted: list[GradeRecord] = []
         count = 0
         for count, grade in enumerate(self._rows.read(), 1):
@@ -151,7 +151,7 @@ class OpenedRun:
         self._publish(available_rows=count, all_available=True)
         if tally:
             _add_all(tally, uncounted)
-        with suppress(BadInput, OSError):  # raised again for the case that is asked for
+        with suppress(BadInput, OSError):  # raised again by the request for a case
             self._publish(problem=self._cases.problem)
             if count > _SMALL_RUN:
                 self._rows.build_index()
@@ -159,10 +159,10 @@ class OpenedRun:
 
     def _stop_if_closed(self) -> None:
         if self._closed:
-            raise BadInput(f"{self.name} has changed, or others were asked for since", "Load the page again.")
+            raise BadInput(f"{self.name} has changed or was closed", "Reload the page.")
 
     def _publish(self, **values: Any) -> None:
-        """Set attributes, and wake the requests that wait for them."""
+        """Set attributes and wake the requests that wait for them."""
         with self._changed:
             for name, value in values.items():
                 setattr(self, f"_{name}", value)

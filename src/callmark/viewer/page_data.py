@@ -1,24 +1,28 @@
-"""The data of the page as plain values for JSON: a run, a case in one trial, a comparison of runs.
+"""The data of the page as plain JSON values: a run, a case in one trial, a comparison of runs.
 
-Every number is computed in `analysis`, so the page and the terminal agree. An empty run has no metrics; an error has no numbers.
+Every number is computed in `analysis`, so the page and the terminal agree. An empty run has no metrics, and neither has an error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
 from msgspec import structs, to_builtins
 
-from callmark.analysis.differences import SMALL_DIFFERENCE
 from callmark.analysis.summary import Estimate, Summary
-from callmark.calls.matchers import recorded_value
+from callmark.analysis.verdict import power_sentence
+from callmark.calls.display import show_expected, show_expected_call
+from callmark.calls.matchers import has_matcher, recorded_value
+from callmark.calls.strict import dump
 from callmark.grading.evaluator import Metric
 from callmark.grading.grade import fault_sentence
 from callmark.grading.record import GradeRecord
 from callmark.runs.compare import RunComparison
 from callmark.runs.manifest import Manifest
 from callmark.runs.run import headline_metric
-from callmark.types import Call, Case, Message, Prediction
+from callmark.types import Call, Case, EndStates, Fault, Message, Prediction
+from callmark.viewer.case_columns import call_code
 from callmark.viewer.page_json import page_id, safe_integer
 
 _MAX_ERROR_TEXTS = 50
@@ -28,7 +32,7 @@ _MAX_TOOLS = 200  # of a comparison
 def run_data(
     name: str, info: Manifest, summary: Summary | None, *, names: Mapping[str, Any], trials: int, ready: bool = True, problem: str = ""
 ) -> dict[str, Any]:
-    """Return a run; without a summary, only what its `run.json` says."""
+    """Return a run; without a summary, only the contents of its `run.json`."""
     model_run = info.model_run
     details = summary.details if summary else None
     pass_rates = details.trials.pass_rates if details and details.trials else []
@@ -65,7 +69,7 @@ def run_data(
 
 
 def _file_name(path: str) -> str:
-    """Return a file without its folders: a page is shown to others."""
+    """Return a file name without its folders, because the page may be shared."""
     return PurePath(path).name or path
 
 
@@ -87,22 +91,32 @@ def _label(name: str, definition: Metric | None) -> str:
     return definition.label if definition else name
 
 
-def call_data(call: Call) -> dict[str, Any]:
-    """Return a call. A malformed one has no arguments, but its text."""
+def call_data(call: Call, write: Callable[[Call], str] = str) -> dict[str, Any]:
+    """Return a call. A malformed one has its text instead of arguments."""
     return {
         "name": call.name,
         "arguments": None if call.malformed else call.arguments,
         "malformed": call.malformed,
         "text": call.text,
-        "code": _code(call),
+        "code": call_code(call, write),
     }
 
 
-def _code(call: Call) -> str:
-    try:
-        return str(call)
-    except (ValueError, RecursionError):  # a number with more digits than Python writes
-        return f"{call.name}(…)"
+def expected_call_data(call: Call) -> dict[str, Any]:
+    """Return an expected call with its matchers as people wrote them: `shown` has the arguments whose text is not their JSON (`TKT-*`)."""
+    call = _without_literals(call)
+    return {**call_data(call, show_expected_call), "shown": _shown_values(call.arguments)}
+
+
+def _shown_values(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values that are not shown as their JSON, as text."""
+    shown: dict[str, str] = {}
+    for name, value in values.items():
+        if has_matcher(value):
+            with suppress(ValueError, RecursionError):  # a number with more digits than Python writes
+                if (text := show_expected(value)) != dump(value):
+                    shown[name] = text
+    return shown
 
 
 def message_data(message: Message) -> dict[str, Any]:
@@ -117,13 +131,14 @@ def message_data(message: Message) -> dict[str, Any]:
 
 
 def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
-    """Return a case in one trial, without its conversation. `case` is None where the dataset is gone: then only the names of expected calls
-    are known; without a prediction, only the names of actual calls.
+    """Return a case in one trial, without its conversation.
+
+    If the dataset is missing, `case` is None and only the names of the expected calls are known. Without a prediction, only the names of
+    the actual calls are known.
     """
-    accepted = [tuple(map(_without_literals, calls)) for calls in (case.expected, *case.alternatives)] if case else []
+    accepted = [case.expected, *case.alternatives] if case else []
     expected = accepted.pop(grade.alternative) if grade.alternative < len(accepted) else tuple(map(_named_call, grade.expected))
     actual = prediction.calls if prediction else tuple(map(_named_call, grade.actual))
-    states = prediction.states if prediction else None
     usage = grade.usage
     return {
         "id": page_id(grade.case),
@@ -141,20 +156,36 @@ def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Predi
         "ending": grade.ending,
         "finish_reason": prediction.finish_reason if prediction else "",
         "usage": to_builtins(usage) if usage else None,
-        "expected": [call_data(call) for call in expected],
-        "alternatives": [[call_data(call) for call in calls] for calls in accepted],
+        "expected": [expected_call_data(call) for call in expected],
+        "alternatives": [[expected_call_data(call) for call in calls] for calls in accepted],
         "actual": [call_data(call) for call in actual],
         "pairs": grade.pairs,
         "alternative": grade.alternative,
         "metrics": grade.metrics,
         "reasons": grade.reasons,
         "evaluator_errors": grade.evaluator_errors,
-        "faults": [{**to_builtins(fault), "sentence": fault_sentence(fault)} for fault in grade.faults],
+        "faults": [{**to_builtins(fault), "sentence": fault_sentence(fault, _called_tool(grade, fault))} for fault in grade.faults],
         "notes": [
             {"kind": note.kind, "sentence": note.sentence, "argument": note.argument, "message": note.message} for note in grade.notes
         ],
-        "states": {"reached": states.reached, "expected": states.expected, "unknown": states.unknown} if states else None,
+        "states": _states(prediction.states) if prediction and prediction.states else None,
     }
+
+
+def _called_tool(grade: GradeRecord, fault: Fault) -> str:
+    """Return the name of the tool that a fault is about; empty if it is about no actual call."""
+    return grade.actual[fault.actual_index] if fault.actual_index is not None and fault.actual_index < len(grade.actual) else ""
+
+
+def _states(states: EndStates) -> dict[str, Any]:
+    """Return the state changes; `shown` has the expected values whose text is not their JSON, by `table / key / column`."""
+    values = {
+        f"{table} / {key} / {column}": value
+        for table, rows in states.expected.items()
+        for key, row in rows.items()
+        for column, value in (row or {}).items()
+    }
+    return {"reached": states.reached, "expected": states.expected, "shown": _shown_values(values), "unknown": states.unknown}
 
 
 def _named_call(name: str) -> Call:
@@ -162,16 +193,15 @@ def _named_call(name: str) -> Call:
 
 
 def _without_literals(call: Call) -> Call:
-    """Return the call without the wrapping that marks a value as not a matcher."""
+    """Return the call without the `$literal` wrappers of values that are not matchers."""
     return call if call.malformed else structs.replace(call, arguments=recorded_value(call.arguments))
 
 
 def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], definitions: Mapping[str, Metric]) -> dict[str, Any]:
-    """Return runs compared with the first of them. `definitions` are of the metrics of all of them."""
+    """Return runs compared with the first of them. `definitions` has the metrics of all runs."""
     each = [(against.second, against.comparison) for against in comparisons]
     metrics = dict.fromkeys(name for _, comparison in each for name in comparison.metrics)
     needed = max((comparison.cases_needed for _, comparison in each if comparison.cases_needed is not None), default=None)
-    small = f"{SMALL_DIFFERENCE:g}".lstrip("0")
     return {
         "runs": list(names),
         "cases": max(comparison.cases for _, comparison in each),
@@ -208,27 +238,25 @@ def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], 
             for fault in comparison.faults
         ],
         "tools": [{"run": run, **to_builtins(tool)} for run, comparison in each for tool in comparison.tools[:_MAX_TOOLS]],
-        "cases_needed": ""
-        if needed is None
-        else f"A difference of {small} would need about {float(f'{needed:.2g}'):,.0f} cases to be seen.",
+        "cases_needed": "" if needed is None else power_sentence(needed),
     }
 
 
 def _warnings(against: RunComparison) -> list[str]:
     warnings = []
     if against.common:
-        warnings.append(f"{against.first} and {against.second} are runs of different cases: they are paired by their ids")
-    if against.differing_settings:
-        warnings.append(f"{against.first} and {against.second} were graded by other settings ({', '.join(against.differing_settings)})")
+        warnings.append(f"{against.first} and {against.second} have different datasets: their cases are matched by id")
+    if settings := ", ".join(against.differing_settings):
+        warnings.append(f"{against.first} and {against.second} were graded with different settings ({settings})")
     if against.unshared_metrics:
-        warnings.append(f"only one of {against.first} and {against.second} was graded by {', '.join(against.unshared_metrics)}")
+        warnings.append(f"only one of {against.first} and {against.second} has {', '.join(against.unshared_metrics)}")
     return warnings
 
 
 def run_list_entry(
     name: str, info: Manifest, headline: Estimate | None, *, scored: int | None, errors: int | None, predictions: int
 ) -> dict[str, Any]:
-    """Return a run as the list of runs shows it. Numbers that are not known yet are None."""
+    """Return a run for the list of runs. Numbers that are not known yet are None."""
     model_run = info.model_run
     metric = headline_metric(info)
     return {

@@ -1,7 +1,8 @@
-"""Encode values as JSON that a browser can read, whatever is in a run.
+"""Encode any value of a run as JSON that a browser can read.
 
-JavaScript has exact integers only up to 2 ** 53, so larger ones become text; a text that is too long is cut with a remark; lone surrogates
-are escaped, and NaN and infinity are null. Bidirectional controls and escape sequences stay: the page shows them safely.
+JavaScript has exact integers only up to 2 ** 53, so larger ones become text. Text that is too long is cut, with the number of characters
+left out. Lone surrogates are escaped; NaN and infinity become null. Bidirectional controls and escape sequences are unchanged: the page
+shows them safely.
 """
 
 import re
@@ -22,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def page_json(value: Any) -> bytes:
-    """Return the JSON of a value; what is nested too deeply is replaced by a text that says so."""
+    """Return the JSON of a value; values nested too deeply are replaced by a text that says so."""
     try:
         text = _encode(value)
         if len(text) <= MAX_TEXT and not _LARGE_NUMBER.search(text):
@@ -33,19 +34,19 @@ def page_json(value: Any) -> bytes:
 
 
 def escape_for_script(text: bytes) -> bytes:
-    """Return JSON that may be put into a `<script>`: nothing in it ends the element, or begins a comment."""
+    """Return JSON that is safe inside a `<script>`: nothing in it ends the element or starts a comment."""
     for found, escaped in _SCRIPT_ESCAPES:
         text = text.replace(found, escaped)
     return text
 
 
 def truncate(text: str, length: int) -> str:
-    """Return the text, cut to that many characters, the last of them `…`."""
+    """Return the text cut to at most `length` characters, ending in `…` if it was cut."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def safe_integer(number: int) -> int | str:
-    """Return the number, or its digits as text where JavaScript would round it."""
+    """Return the number, or its digits as text if JavaScript would round it."""
     if -_MAX_SAFE_INTEGER <= number <= _MAX_SAFE_INTEGER:
         return number
     try:
@@ -55,7 +56,7 @@ def safe_integer(number: int) -> int | str:
 
 
 def page_id(case: str) -> str:
-    """Return the id of a case as the page has it: a very long one is shortened so that different ids stay different."""
+    """Return the id of a case on the page: a very long one is shortened so that different ids stay different."""
     return case if len(case) <= MAX_ID else f"{case[: MAX_ID - 20]}…{sha256(scrub(case).encode()).hexdigest()[:16]}"
 
 

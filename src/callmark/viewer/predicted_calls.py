@@ -1,6 +1,6 @@
-"""The calls of a run's predictions, by case and trial, read while the grades are: `predictions.jsonl` is never held in memory.
+"""The calls of a run's predictions, by case and trial, read along with the grades: `predictions.jsonl` is never held in memory.
 
-Of several predictions of one trial the one counts that counts everywhere (`formats.matching.supersedes`).
+If a trial has several predictions, `formats.matching.supersedes` decides which one counts, as everywhere else.
 """
 
 from collections.abc import Generator
@@ -20,7 +20,7 @@ _BUFFER = 1 << 18
 
 
 class PredictedCalls(Struct, gc=False):
-    """The part of a prediction that the table needs: a transcript, which may be long, is not decoded."""
+    """The part of a prediction that the table needs. The transcript, which may be long, is not decoded."""
 
     case: str
     calls: tuple[Call, ...]
@@ -29,7 +29,7 @@ class PredictedCalls(Struct, gc=False):
 
 
 class CallsAt(NamedTuple):
-    """The calls of a prediction, and the offset of its line; -1 and no calls where there is no such prediction."""
+    """The calls of a prediction and the offset of its line; -1 and no calls if there is no such prediction."""
 
     offset: int
     calls: tuple[Call, ...]
@@ -40,8 +40,9 @@ _decode = msgspec.json.Decoder(PredictedCalls).decode
 
 
 class PredictedCallsReader:
-    """Finds the calls of predictions in a file. It is read as far as needed; predictions that come earlier than they are asked for are
-    held. A file that does not exist has none.
+    """Finds the calls of predictions in a file, which is read only as far as needed.
+
+    Predictions that come before the requested one are held until they are requested. A missing file has no predictions.
     """
 
     def __init__(self, path: str) -> None:
@@ -49,7 +50,7 @@ class PredictedCallsReader:
         self._held: dict[tuple[str, int], CallsAt] = {}
 
     def find(self, case: str, trial: int) -> CallsAt:
-        """Return the calls of a case in one trial, as graded without an error, and forget them."""
+        """Return the calls of a case in one trial that was graded without an error, and release them."""
         key = (case, trial)
         while key not in self._held:
             found = next(self._lines, None)
@@ -66,12 +67,12 @@ class PredictedCallsReader:
 
 
 def read_predicted_calls(line: bytes) -> PredictedCalls | None:
-    """Return the case, trial and calls of a line of predictions; None where it cannot be read, or does not name its case."""
+    """Return the case, trial and calls of a line of predictions; None if it cannot be read or does not name its case."""
     if b'"calls":' in line:
         try:
             return _decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            pass  # another shape, or something in it that only the slower way reads
+            pass  # another shape, or a value that only the slower reader accepts
     try:
         row = read_prediction(line, whole=True)
     except BadInput:
@@ -81,7 +82,7 @@ def read_predicted_calls(line: bytes) -> PredictedCalls | None:
 
 
 def read_prediction_at(path: str, offset: int) -> Prediction | None:
-    """Return the prediction whose line begins at an offset; None where it cannot be read."""
+    """Return the prediction whose line starts at an offset; None if it cannot be read."""
     with suppress(OSError, BadInput), Path(path).open("rb") as lines:
         lines.seek(offset)
         return read_prediction(lines.readline(), whole=True).prediction
@@ -89,7 +90,7 @@ def read_prediction_at(path: str, offset: int) -> Prediction | None:
 
 
 def superseded_errors(path: Path) -> set[tuple[str, int]]:
-    """Return the cases and trials of a file that have a result: an error of them counts no more. Lines still being written are left out."""
+    """Return the cases and trials of a file that have a result, so that an earlier error no longer counts. Incomplete lines are skipped."""
     if not path.is_file():
         return set()
     with path.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""Let requests that a reader waits for run before background work: threads share one interpreter and would slow each other down."""
+"""Run requests that a reader waits for before background work: threads share one interpreter and slow each other down."""
 
 from collections.abc import Iterable, Iterator
 from threading import Condition
@@ -14,7 +14,7 @@ class PriorityGate:
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._urgent = 0  # pieces of urgent work under way
+        self._urgent = 0  # urgent tasks in progress
 
     def __enter__(self) -> Self:
         with self._changed:
@@ -27,14 +27,14 @@ class PriorityGate:
             self._changed.notify_all()
 
     def in_background(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items, and pause between them while urgent work is under way."""
+        """Yield the items, pausing between them while urgent work is in progress."""
         for count, item in enumerate(items):
             yield item
             if count % _ITEMS_BETWEEN_PAUSES == 0:
                 self.wait_until_idle()
 
     def wait_until_idle(self) -> None:
-        """Return when no urgent work is under way; at once where there is none."""
+        """Return when no urgent work is in progress."""
         if self._urgent:
             with self._changed:
                 self._changed.wait_for(lambda: not self._urgent)

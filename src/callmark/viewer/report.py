@@ -1,7 +1,7 @@
-"""Runs as one HTML file that opens from disk, without a network: the page, and everything that it shows.
+"""The report: runs as one HTML file with the page and all its data, which opens from disk without a network.
 
-The table has every case. Details of cases, and conversations, are included up to a size each, the lowest scores first; the page says how
-many were left out. Memory grows with the rows of the table and with that size, not with the dataset.
+The table has every case. Case details and conversations are each included up to a maximum size, lowest scores first; the page says how many
+were left out. Memory grows with the rows of the table and with that size, not with the dataset.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,19 +25,20 @@ from callmark.viewer.page_json import escape_for_script, page_json
 from callmark.viewer.run_cases import CaseInConversation, RunCases
 from callmark.wording import end_sentence
 
-MAX_BYTES = 20_000_000  # of conversations, and as many of cases
-_ERROR_SCORE = 2.0  # after every score: an error shows the least
+MAX_BYTES = 20_000_000  # of conversations, and the same again for cases
+_ERROR_SCORE = 2.0  # higher than every score, so that errors are dropped first
 _encode = msgspec.json.Encoder().encode
 
 
 def write_report(runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES) -> dict[str, int]:
-    """Write the report of these runs, and return how much was left out. Several are compared with the first, on the cases that they share.
-    No run, and the same run twice, raise `BadInput`.
+    """Write the report of these runs and return how much was left out.
+
+    Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
     if not runs:
-        raise BadInput("no run was given: a report is of one or more", "callmark report runs/NAME")
+        raise BadInput("a report needs at least one run", "Pass the folder of a run: callmark report runs/NAME")
     if len({run.folder.path.resolve() for run in runs}) < len(runs):
-        raise BadInput("a run is given twice: it does not differ from itself")
+        raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()
     contents = ReportContents(max_bytes)
     write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents)), (tail,)))
@@ -45,7 +46,7 @@ def write_report(runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES) -
 
 
 def report_data(runs: Sequence[Run], contents: "ReportContents") -> Iterator[bytes]:
-    """Yield the JSON of a report piece by piece, and fill `contents` on the way."""
+    """Yield the JSON of a report piece by piece, filling `contents` along the way."""
     names = _unique_names(runs)
     read = [_ReportRun(name, run) for name, run in zip(names, runs, strict=True)]
     yield b'{"runs":['
@@ -72,7 +73,7 @@ def report_data(runs: Sequence[Run], contents: "ReportContents") -> Iterator[byt
 
 
 def _comparison(runs: Sequence[Run], names: Sequence[str]) -> tuple[dict[str, Any] | None, str]:
-    """Return the comparison of the runs, or why there is none: a report of runs with nothing in common is still a report."""
+    """Return the comparison of the runs, or why there is none: runs without common cases can still be reported."""
     if len(runs) < 2:
         return None, ""
     definitions = {metric: definition for run in runs for metric, definition in run.info.metrics.items()}
@@ -83,7 +84,7 @@ def _comparison(runs: Sequence[Run], names: Sequence[str]) -> tuple[dict[str, An
 
 
 def _unique_names(runs: Sequence[Run]) -> list[str]:
-    """Return the names of the runs on the page: those of their folders, numbered where they repeat."""
+    """Return the names of the runs on the page: those of their folders, numbered if they repeat."""
     names: list[str] = []
     for run in runs:
         folder = name = scrub(run.folder.path.resolve().name)
@@ -197,7 +198,7 @@ class ReportContents:
             yield b"," * (index > 0) + _encode(key) + b":" + item
 
     def left_out(self) -> dict[str, int]:
-        """Return how many conversations and cases were left out, and of how many."""
+        """Return how many conversations and cases were left out, and how many there are in total."""
         conversations, cases = self._conversations, self._cases
         return {
             "conversations": conversations.dropped,

@@ -1,4 +1,4 @@
-"""The offsets of the rows of a large JSONL file, so that one of them can be read without those before it."""
+"""The offsets of the rows of a large JSONL file, so that a row can be read without reading those before it."""
 
 from array import array
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _EMPTY = Raw(b"{}")
 
 
 class RowIndex:
-    """The offsets of a file's rows. A file that is not JSONL, or is compressed, has none: it is read from its beginning."""
+    """The offsets of a file's rows. A file that is compressed or not JSONL has none and is read from the beginning."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -36,7 +36,7 @@ class RowIndex:
                 offset += len(line)
 
     def rows(self, start: int) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the rows from `start` on: index, line number, bytes. Nothing where the file has no index, or no such row."""
+        """Yield the rows from `start` on: index, line number, bytes. Yield nothing if the file has no index or no such row."""
         if not 0 <= start < len(self._offsets):
             return
         with self._path.open("rb") as lines:
@@ -49,7 +49,7 @@ class RowIndex:
 
 
 class _RowId(Struct, gc=False):
-    """The id of a row, or of the item that it wraps: everything else, which may be long, is not decoded."""
+    """The id of a row, or of the item it wraps. Everything else, which may be long, is not decoded."""
 
     id: Any = None
     item: Raw = _EMPTY
@@ -59,7 +59,7 @@ _decode = msgspec.json.Decoder(_RowId).decode
 
 
 def may_have_id(name: str, row: bytes, place: Place) -> bool:
-    """Return whether a row, or the item that it wraps, has that id, as far as a quick look tells; False where it does not."""
+    """Return whether a row, or the item it wraps, seems to have that id, without decoding the rest."""
     try:
         found = _decode(row)
         return name == row_id(found.id, place) or (found.item is not _EMPTY and name == row_id(_decode(found.item).id, place))

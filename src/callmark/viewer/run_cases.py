@@ -1,7 +1,7 @@
 """The cases of a run with their conversations: each conversation once, with all the decision points that were cut from it.
 
-Where the dataset holds conversations, that is the whole conversation. Where it holds decision points, it is the longest history among
-adjacent ones of the same conversation. A dataset that is gone, cannot be read or has changed has no cases: `problem` says why.
+If the dataset holds conversations, that is the whole conversation. If it holds decision points, it is the longest history among adjacent
+ones of the same conversation. A dataset that is missing, unreadable or changed has no cases: `problem` says why.
 """
 
 import os
@@ -24,13 +24,17 @@ from callmark.runs.source import CaseSource, PlacedCase
 from callmark.runs.store import RunFolder
 from callmark.types import Case, Conversation, Message, Place
 from callmark.viewer.row_index import RowIndex, may_have_id
+from callmark.wording import end_sentence
 
-_ROWS_READ_ANYWAY = 16  # from where a case should be, before only rows are read that seem to have its id
-_MAX_NEIGHBORS = 64  # rows that are read before and after a case, for others of its conversation
+_ROWS_READ_ANYWAY = 16  # after the expected row of a case; beyond them, only rows that seem to have its id are read
+_MAX_NEIGHBORS = 64  # rows read before and after a case to find others of its conversation
 
 
 class CaseInConversation(Struct, frozen=True):
-    """A case, and its prompt: the first `prompt_length` messages of the conversation, then `prompt_tail`. None: there is no prompt."""
+    """A case and its prompt: the first `prompt_length` messages of the conversation, then `prompt_tail`.
+
+    `prompt_length` is None if there is no prompt.
+    """
 
     case: Case
     prompt_length: int | None
@@ -38,14 +42,14 @@ class CaseInConversation(Struct, frozen=True):
 
 
 class CaseConversation(Struct, frozen=True):
-    """The messages of a conversation, and the cases that were cut from it."""
+    """The messages of a conversation and the cases that were cut from it."""
 
     messages: tuple[Message, ...]
     cases: list[CaseInConversation]
 
 
 class RunCases:
-    """The dataset of a run. Only `run.json` says where it is, so nothing of it is shown unless it has the digest of the run's dataset."""
+    """The dataset of a run. Its path comes from `run.json`, so the file is shown only if its digest is that of the run's dataset."""
 
     def __init__(self, folder: RunFolder, info: Manifest) -> None:
         self._info = info.dataset
@@ -54,7 +58,7 @@ class RunCases:
 
     @property
     def stamp(self) -> tuple[str, int, int]:
-        """What changes when the file is written: its path, time and size."""
+        """The path, time and size of the file, which change when it is written."""
         try:
             found = os.stat(self.path)
         except (OSError, ValueError):
@@ -63,26 +67,26 @@ class RunCases:
 
     @property
     def identity(self) -> object:
-        """A key that is equal for runs of the same cases."""
+        """A key that is equal for runs on the same cases."""
         info = self._info
         return self.stamp, info.digest, info.format, info.expanded, info.limit, self._tools, info.tools_digest
 
     @cached_property
     def problem(self) -> str:
-        """Why the cases cannot be shown; empty where they can."""
+        """Why the cases cannot be shown; empty if they can."""
         name = self._info.name
         if not os.path.isfile(self.path):
-            return f"Its cases are gone: they stood in {name}."
+            return f"The dataset {name} is missing, so its conversations are not shown. Check that it was not moved or deleted."
         if self._tools and not os.path.isfile(self._tools):
-            return "The tools of its cases are gone."
+            return "The file with the tools of the dataset is missing, so its conversations are not shown."
         try:
             if self._tools and file_digest(self._tools) != self._info.tools_digest:
-                return "The tools of its cases have changed since the run."
+                return "The tools of the dataset have changed since the run, so its conversations are not shown."
             with self._open() as source:
                 if source.digest() != self._info.digest:
-                    return f"{name} has changed since the run: what stands there now is not what was asked."
+                    return f"The dataset {name} has changed since the run, so its conversations are not shown."
         except BadInput as error:
-            return f"The cases cannot be read: {scrub(str(error))}."
+            return f"The dataset cannot be read: {end_sentence(scrub(str(error)))}"
         return ""
 
     def conversations(self) -> Iterator[CaseConversation]:
@@ -95,8 +99,8 @@ class RunCases:
                 yield _share_longest_history(cases) if whole is None else _cut_from(whole, cases)
 
     def find(self, case: str, conversation: str | None, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
-        """Return a case and its conversation; None where it is not there. `source_row` is a lower bound of its row in the dataset."""
-        # the name of a conversation with `~` depends on those before it
+        """Return a case and its conversation; None if it is not in the dataset. `source_row` is a lower bound of its row there."""
+        # the suffix `~2` of a repeated conversation id depends on the rows before it
         has_unique_name = not (self._info.expanded and "~" in (conversation or "~"))
         if has_unique_name and not find_format(self._info.format).recorded:
             context = self._read_context()
@@ -111,7 +115,7 @@ class RunCases:
         return _find_case(self.conversations(), case)
 
     def build_index(self) -> None:
-        """Find the offsets of the file's rows now, before a case is asked for."""
+        """Find the offsets of the file's rows before the first request for a case."""
         if not self.problem:
             self._index  # noqa: B018 - cached
 
@@ -127,8 +131,9 @@ class RunCases:
         )  # fmt: skip
 
     def _rows_with_id(self, name: str, source_row: int, context: ReadContext) -> Iterator[tuple[int, Conversation]]:
-        """Yield the rows from `source_row` on that have this id, each with its index. The nearest are read whatever their id seems to be:
-        not every format has ids in the usual place.
+        """Yield the rows from `source_row` on that have this id, each with its index.
+
+        The nearest rows are read whatever their id seems to be, because not every format has ids in the usual place.
         """
         for at, number, line in self._index.rows(source_row):
             if at - source_row < _ROWS_READ_ANYWAY or may_have_id(name, line, Place(self._info.name, number)):
@@ -137,7 +142,7 @@ class RunCases:
                     yield at, row
 
     def _neighbors(self, at: int, row: Conversation, context: ReadContext) -> list[Case]:
-        """Return a case, and those around it that were cut from the same conversation; nothing for a row that is not a case."""
+        """Return a case and those around it that were cut from the same conversation; nothing for a row that is not a case."""
         if not isinstance(row, Case):
             return []
         first = max(0, at - _MAX_NEIGHBORS)
@@ -148,7 +153,7 @@ class RunCases:
         return [*reversed(list(before)), row, *after]
 
     def _read_row(self, number: int, line: bytes, context: ReadContext) -> Conversation | None:
-        """Return one row; None where it cannot be read without the repairs that context a whole file makes."""
+        """Return one row; None if it cannot be read without the context of the whole file."""
         with suppress(ValueError, RecursionError, BadInput):
             return find_format(self._info.format).read(line, Place(self._info.name, number), context)
         return None
@@ -158,7 +163,7 @@ class RunCases:
 
 
 def _while_same_conversation(case: Case, rows: Iterable[Conversation | None]) -> Iterator[Case]:
-    """Yield cases of the same conversation, up to the first of another; rows that cannot be read are skipped."""
+    """Yield cases of the same conversation, up to the first of another. Unreadable rows are skipped."""
     if case.source is None:
         return iter(())
     conversation = case.source.conversation

@@ -1,6 +1,6 @@
-"""The runs of a folder, as the viewer shows them. A request names a run that is looked up among them: no path is built from a request.
+"""The runs of a folder, for the viewer. A request names a run, which is looked up among them: no path is built from a request.
 
-Left out: what is not a run, what cannot be read, and what a link leads to outside the folder. A folder that is itself a run shows that one.
+Folders that are not runs, unreadable runs and links that lead out of the folder are skipped. A folder that is itself a run shows that run.
 """
 
 import os
@@ -25,19 +25,19 @@ from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_in_progress import RunInProgress
 
 Stamp = tuple[tuple[int, int], ...]
-_PLAIN_NAME = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # a name that leads nowhere else
+_PLAIN_NAME = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # a name without path separators
 _MAY_BE_LINKS = (RUN, GRADES, SUMMARY, PREDICTIONS)
 _MAX_OPEN = 6  # runs, and as many comparisons
-_LIST_TIME = 0.4  # seconds that a request for the list waits for numbers
+_LIST_TIME = 0.4  # seconds that a request for the list waits for metrics
 _SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
 
 
 class NotFound(BadInput):
-    """There is no run, or no case, of that name."""
+    """There is no run or case with that name."""
 
 
 class PathTraversal(NotFound):
-    """A name that would lead out of the folder, if a path were built from it."""
+    """A name that would lead out of the folder if a path were built from it."""
 
 
 class RunCollection:
@@ -46,7 +46,7 @@ class RunCollection:
     def __init__(self, path: str) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            raise BadInput(f"there is no folder {scrub(path)}", "callmark view DIR shows the runs in DIR; callmark run makes some.")
+            raise BadInput(f"{scrub(path)}: no such folder", "Pass a folder with runs: callmark view DIR.")
         self._real_path = os.path.realpath(path)
         self._lock = Lock()
         self.priority = PriorityGate()
@@ -60,14 +60,14 @@ class RunCollection:
         return {name: path for name, path in self._folders() if self._is_shown(path)}
 
     def _folders(self) -> list[tuple[str, Path]]:
-        """Return the folders that may be runs, with their names."""
+        """Return the names and paths of the folders that may be runs."""
         if is_run(str(self.path)):
             return [(scrub(os.path.basename(self._real_path)), self.path)]
         with os.scandir(self.path) as entries:
             return [(scrub(entry.name), Path(entry.path)) for entry in sorted(entries, key=lambda entry: entry.name) if entry.is_dir()]
 
     def list_data(self) -> dict[str, Any]:
-        """Return all runs, the newest first, and whether all their numbers are known."""
+        """Return all runs, newest first, and whether all their metrics are known."""
         deadline = time.monotonic() + _LIST_TIME
         entries: list[dict[str, Any]] = []
         uncounted: list[tuple[str, Path]] = []
@@ -91,7 +91,7 @@ class RunCollection:
         return {"runs": sorted(entries, key=lambda run: (run["created"], run["name"]), reverse=True), "ready": not uncounted}
 
     def open_run(self, name: str) -> OpenedRun | RunInProgress:
-        """Return a run, read once for as long as its files do not change. An unknown name raises `NotFound`."""
+        """Return a run, which is read again only when its files change. An unknown name raises `NotFound`."""
         (path,) = self._paths([name])
         with self._lock:
             stamp = _stamp(path)
@@ -102,17 +102,17 @@ class RunCollection:
             if opened is None:
                 in_progress = _is_in_progress(path, RunFolder(path).read())
                 opened = stamp, RunInProgress(name, str(path)) if in_progress else OpenedRun(name, str(path), self.priority)
-            self._open_runs[name] = opened  # the run that was asked for last is closed last
+            self._open_runs[name] = opened  # the most recently requested run is closed last
             while len(self._open_runs) > _MAX_OPEN:
                 self._open_runs.pop(next(iter(self._open_runs)))[1].close()
             return opened[1]
 
     def comparison_data(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return runs compared with the first. A run that is not finished raises `BadInput`."""
+        """Return runs compared with the first. An unfinished run raises `BadInput`."""
         paths = self._paths(names)
         for name, path in zip(names, paths, strict=True):
             if _is_in_progress(path, RunFolder(path).read()):
-                raise BadInput(f"{name} is not finished: it can be compared when it is")
+                raise BadInput(f"{name} is not finished", "Wait until it is, or resume it, then compare.")
         key = tuple((name, _stamp(path)) for name, path in zip(names, paths, strict=True))
         found = self._comparisons.get(key)
         if found is None:
@@ -129,11 +129,13 @@ class RunCollection:
         for name in names:
             if name not in shown:
                 is_unused = _PLAIN_NAME.fullmatch(name) and not os.path.lexists(self.path / name)
-                raise (NotFound if is_unused else PathTraversal)("there is no such run")
+                raise (NotFound if is_unused else PathTraversal)(
+                    "No such run in this folder", "Click “callmark” at the top for the list of runs."
+                )
         return [shown[name] for name in names]
 
     def _is_shown(self, path: Path) -> bool:
-        """Return whether it is a run, and it and its files are in the folder, wherever links lead."""
+        """Return whether a path is a run whose files are in the folder once links are resolved."""
         if not is_run(str(path)):
             return False
         real = os.path.realpath(path)
@@ -142,7 +144,7 @@ class RunCollection:
         return all(os.path.commonpath([inside, os.path.realpath(os.path.join(real, name))]) == inside for name in ("", *links))
 
     def _summary(self, name: str, path: Path, deadline: float) -> tuple[Summary | None, bool]:
-        """Return the summary of a run as far as it is known, and whether it has to be counted."""
+        """Return the summary of a run, None if it is not known, and whether it has to be counted."""
         stamp, summary = self._summaries.get(name, ((), None))
         if stamp == _stamp(path):
             return summary, False
@@ -154,13 +156,13 @@ class RunCollection:
         return stored, stored is None
 
     def _count_all(self, uncounted: Sequence[tuple[str, Path]]) -> None:
-        """Count the runs whose numbers the list waits for."""
+        """Count the runs whose metrics are missing from the list."""
         for name, path in uncounted:
             if self._stored_summary(name, path) is None:
                 self._count(name, path, in_background=True)
 
     def _stored_summary(self, name: str, path: Path) -> Summary | None:
-        """Return the summary that grading stored, if the number that the list shows is in it with its interval."""
+        """Return the summary that grading stored, if it has the headline metric with its interval."""
         stamp = _stamp(path)
         with suppress(BadInput):  # opening the run raises it again
             run = Run(path)
@@ -199,7 +201,7 @@ def _count_predictions(path: Path, info: Manifest) -> int:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return what changes when a run is written. Predictions are left out: they only grow, and a run in progress reads on."""
+    """Return times and sizes that change when a run is written, except of predictions: they only grow, and a run in progress reads on."""
     return tuple(_stat(path / name) for name in (RUN, GRADES))
 
 

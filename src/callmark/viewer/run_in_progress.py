@@ -1,7 +1,7 @@
-"""A run that is not finished, or not graded: its predictions are graded in memory as they arrive. Nothing is written, nothing locked.
+"""A run that is not finished or not graded: its predictions are graded in memory as they arrive. No file is written or locked.
 
-Rows are in the order in which predictions arrived. A last line that is still being written is read later; a line that cannot be read is
-skipped, and so is a prediction of a trial that has one.
+Rows are in the order in which predictions arrive. An incomplete last line is read later. Unreadable lines are skipped, and so are further
+predictions for the same trial.
 """
 
 import time
@@ -25,12 +25,12 @@ from callmark.viewer.page_data import case_data, message_data, run_data
 from callmark.viewer.predicted_calls import read_prediction_at, superseded_errors
 from callmark.viewer.run_cases import CaseConversation, CaseInConversation, RunCases
 
-_GRADING_TIME = 0.4  # seconds of grading that one request waits for
-_MAX_CASES_AHEAD = 2000  # cases held until their prediction arrives: requests are sent in order, many at a time
+_GRADING_TIME = 0.4  # seconds that one request spends on grading
+_MAX_CASES_AHEAD = 2000  # cases held until their prediction arrives: requests are sent in order but concurrently
 
 
 class RunInProgress:
-    """One run, and the answers to three requests: its numbers, its rows, one of its cases."""
+    """One run, with the data for three requests: its metrics, its rows, one of its cases."""
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
@@ -57,7 +57,7 @@ class RunInProgress:
         """Do nothing: no thread reads this run."""
 
     def run_data(self) -> dict[str, Any]:
-        """Return the run, as far as it was graded."""
+        """Return the run as far as it has been graded."""
         self._catch_up()
         with self._lock:
             summary = self._tally.summary(intervals="none")
@@ -70,7 +70,7 @@ class RunInProgress:
         return {**found, "status": status, "predictions": rows, "cases": len(self._graded_trials)}
 
     def rows_data(self, start: int, limit: int) -> dict[str, Any]:
-        """Return up to `limit` rows from `start` on, as far as there are any yet."""
+        """Return up to `limit` rows from `start` on, as far as they exist yet."""
         self._catch_up()
         with self._lock:
             total = len(self._columns)
@@ -79,7 +79,7 @@ class RunInProgress:
             return {"start": start, "next": following, "total": total, "names": self._columns.names(), **self._columns.chunk(start, stop)}
 
     def case_data(self, case: str, trial: int) -> dict[str, Any] | None:
-        """Return a case in one trial, with its conversation; None where it has no prediction yet."""
+        """Return a case in one trial, with its conversation; None if it has no prediction yet."""
         with self._lock:
             row = self._columns.row_of(case, trial)
         prediction = None if row is None else read_prediction_at(str(self._file), self._prediction_offsets[row])
@@ -104,7 +104,7 @@ class RunInProgress:
         return self._cases.find(case, conversation, source_row)
 
     def _catch_up(self) -> None:
-        """Grade new predictions, as long as a request may wait."""
+        """Grade new predictions for as long as a request may wait."""
         deadline = time.monotonic() + _GRADING_TIME
         with self._lock:
             self._caught_up = bool(self._cases.problem)

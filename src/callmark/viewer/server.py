@@ -1,7 +1,7 @@
-"""The viewer's server: the page over a folder of runs, on this machine only, for requests with its token.
+"""The viewer's server: the page for a folder of runs, on this machine only, with a token for all data.
 
-Refused with 403: another `Host` than this machine's (against DNS rebinding), another `Origin`, an unknown path, a name that would lead out
-of the folder, and, for all data, a wrong token. Only GET and HEAD are answered, and nothing is ever written.
+Rejected with 403: a `Host` other than this machine (against DNS rebinding), another `Origin`, an unknown path, a name that would lead out
+of the folder, and a request for data with a wrong token. Only GET and HEAD are allowed, and nothing is ever written.
 """
 
 import re
@@ -54,19 +54,19 @@ def application(runs: RunCollection, *, token: str, port: int) -> "ASGIApp":
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only; port 0 takes any free one. A port in use raises `BadInput`."""
+    """Return a socket that listens on this machine only; port 0 selects a free port. A port in use raises `BadInput`."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
     except OSError as error:
         listener.close()
-        raise BadInput(f"port {port} cannot be had: {error.strerror}", "--port 0 takes any that is free.") from None
+        raise BadInput(f"cannot use port {port}: {error.strerror}", "Pass another port, or --port 0 for any free one.") from None
     return listener
 
 
 def serve(runs: RunCollection, listener: socket.socket, token: str, *, on_ready: Callable[[], None]) -> None:
-    """Answer requests until Ctrl-C, without a log. `on_ready` is called once the server listens."""
+    """Serve requests until Ctrl-C, without a log. `on_ready` is called when the server is listening."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -78,7 +78,7 @@ def serve(runs: RunCollection, listener: socket.socket, token: str, *, on_ready:
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1)
     try:
         Server(config).run(sockets=[listener])
-    except KeyboardInterrupt:  # uvicorn raises the signal again that it caught
+    except KeyboardInterrupt:  # uvicorn raises the caught signal again
         pass
     finally:
         listener.close()
@@ -113,17 +113,17 @@ class _Guard:
     def _problem(self, scope: "Scope") -> str:
         headers = scope["headers"]
         if not _is_one_of([value for name, value in headers if name == b"host"], self._hosts):
-            return "This page is for this machine only."
+            return "The viewer serves only this machine."
         origins = [value for name, value in headers if name == b"origin"]
         if origins and not _is_one_of(origins, self._origins):
-            return "This page answers no other site."
+            return "The viewer does not serve other sites."
         if not _PATH.fullmatch(scope["path"]):
-            return "There is nothing here."
+            return "No such page."
         if not scope["path"].startswith("/api/"):
             return ""  # no data
         tokens = [value for name, value in headers if name == b"x-callmark-token"]
         if len(tokens) != 1 or not secrets.compare_digest(tokens[0], self._token):
-            return "The token is missing or wrong: open the address that callmark view printed."
+            return "The token is missing or wrong. Open the address that callmark view printed."
         return ""
 
 
@@ -139,7 +139,7 @@ def _routes(runs: RunCollection) -> "Starlette":
     def json_endpoint(
         find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json, *, urgent: bool = True
     ) -> "Callable[[Request], Response]":
-        """Return the handler of a path. An `urgent` one pauses background work; one that waits for that work must not."""
+        """Return the handler of a path. An `urgent` one pauses background work; one that waits for background work must not be urgent."""
 
         def respond(request: "Request") -> Response:
             with runs.priority if urgent else nullcontext():
@@ -165,7 +165,7 @@ def _routes(runs: RunCollection) -> "Starlette":
         opened = runs.open_run(_text_parameter(request, "name"))
         found = opened.case_data(_text_parameter(request, "id"), _integer_parameter(request, "trial", 0))
         if found is None:
-            raise NotFound("there is no such case")
+            raise NotFound("No such case in this run")
         return found
 
     def compare(request: "Request") -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _routes(runs: RunCollection) -> "Starlette":
 def _text_parameter(request: "Request", name: str) -> str:
     given = request.query_params.get(name)
     if given is None:
-        raise BadInput(f"{name} is missing")
+        raise BadInput(f"the parameter {name} is missing")
     return given
 
 
@@ -205,5 +205,5 @@ def _integer_parameter(request: "Request", name: str, default: int) -> int:
     if given is None:
         return default
     if not given.isascii() or not given.isdigit() or len(given) > 16 or int(given) > _MAX_INTEGER:
-        raise BadInput(f"{name} is {given[:40]!r}, a whole number was expected")
+        raise BadInput(f"{name}: expected a whole number, got {given[:40]!r}")
     return int(given)

@@ -1,6 +1,6 @@
 """A world's backend as an MCP server that isolates conversations, so that one process serves any number of them.
 
-A request belongs to the conversation that its `_meta` names under `dev.callmark/conversation`, or to the conversation "" where it names
+A request belongs to the conversation that its `_meta` names under `dev.callmark/conversation`, or to the conversation "" if it names
 none. Each conversation starts with a fresh copy of the backend. The resource `state://current` is the current state of that copy as JSON.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXTENSION = "dev.callmark/conversations"
 CONVERSATION = "dev.callmark/conversation"
 STATE = "state://current"
-MAX_CONVERSATIONS = 500  # beyond that, the conversation that has been idle for longest is dropped
+MAX_CONVERSATIONS = 500  # beyond that, the conversation that has been idle longest is dropped
 
 
 class Backend(Protocol):
@@ -46,7 +46,7 @@ class ConversationBackends(Generic[B]):
         return len(self._backends)
 
     def get(self, meta: Mapping[str, Any] | None) -> B:
-        """Return the backend of the conversation that `_meta` names, a fresh copy the first time."""
+        """Return the backend of the conversation that `_meta` names; a fresh copy the first time."""
         name = str((meta or {}).get(CONVERSATION, ""))
         if name not in self._backends:
             self._backends[name] = self._initial.copy()
@@ -93,12 +93,12 @@ def make_server(
         return types.CallToolResult(content=[types.TextContent(type="text", text=result.text)], is_error=result.is_error)
 
     async def list_resources(context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        state = types.Resource(uri=STATE, name="state", description="Everything as it stands", mime_type="application/json")
+        state = types.Resource(uri=STATE, name="state", description="The current state", mime_type="application/json")
         return types.ListResourcesResult(resources=[state])
 
     async def read_resource(context: ServerRequestContext[Any], params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         if params.uri != STATE:
-            raise MCPError(types.INVALID_PARAMS, f"there is no resource {params.uri!r}, {STATE} was expected")
+            raise MCPError(types.INVALID_PARAMS, f"no resource {params.uri!r}; expected {STATE}")
         text = state_text(backends.get(params.meta))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=STATE, mime_type="application/json", text=text)])
 
@@ -117,10 +117,12 @@ def make_server(
 
 
 def main(module: str, description: str, make_seeded: "Callable[[int], Server[Any]]") -> int:
-    """Serve the server that `make_seeded` returns for the seed of the command line until it is stopped; return 2 when it cannot start."""
+    """Run the server that `make_seeded` returns for the seed of the command line until it is stopped. Return 2 if it cannot start."""
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
-    parser.add_argument("--seed", type=int, default=7, help="what its data are made from (7)")
-    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1 instead of stdio; 0 takes a free port")
+    parser.add_argument("--seed", type=int, default=7, help="Seed of the generated data (default: 7).")
+    parser.add_argument(
+        "--http", type=int, metavar="PORT", help="Use streamable HTTP on 127.0.0.1 instead of stdio; 0 selects a free port."
+    )
     options = parser.parse_args()
     try:
         asyncio.run(
@@ -146,7 +148,7 @@ async def _serve_stdio(server: "Server[Any]") -> None:
 
 
 async def _serve_http(make: "Callable[[], Server[Any]]", port: int) -> None:
-    """Serve on loopback until the process ends, and print the address once it accepts connections. Port 0 takes a free port.
+    """Serve on loopback until the process ends, and print the address when it accepts connections. Port 0 selects a free port.
 
     A port that cannot be used raises `BadInput` before `make` is called.
     """
@@ -167,5 +169,5 @@ def _listen(port: int) -> socket.socket:
         listener.listen(128)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise BadInput(f"port {port} of 127.0.0.1 cannot be used: {error}", "Port 0 takes a free one.") from None
+        raise BadInput(f"cannot use port {port} of 127.0.0.1: {error}", "Pass another port, or 0 for any free one.") from None
     return listener

@@ -1,4 +1,4 @@
-"""Tool calls in a world: argument validation, and errors that tell a model what is wrong."""
+"""Tool calls in a world: argument validation, with errors that tell a model what is wrong."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from callmark import Tool
 
 MAX_CHARACTERS = 2000
 _MAX_QUOTED = 80
-SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character: JSON can carry it, a database cannot
+SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character: valid in JSON, not in a database
 
 
 class ToolError(Exception):
@@ -17,31 +17,31 @@ class ToolError(Exception):
 
 
 def validate_arguments(tool: Tool, arguments: Mapping[str, Any], *, may_be_empty: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arguments without those that are null, which count as not given.
+    """Return the arguments without nulls, which count as missing.
 
-    An argument that is unknown, missing, empty, too long or of another type than the tool's schema says raises `ToolError`. Schemas have
-    only strings and lists of strings.
+    An argument that is unknown, missing, empty, too long or of another type than in the tool's schema raises `ToolError`. Schemas have only
+    strings and lists of strings.
     """
     known: dict[str, Any] = tool.parameters["properties"]
     given = {key: value for key, value in arguments.items() if value is not None}
     for key, value in given.items():
         if key not in known:
-            raise ToolError(f"{quote_value(key)} is no argument of {tool.name}, it takes {', '.join(known) or 'none'}")
+            raise ToolError(f"{quote_value(key)} is not an argument of {tool.name}; expected {', '.join(known) or 'no arguments'}")
         if known[key]["type"] == "array":
             _check_list(key, value)
         else:
             _check_text(key, value, empty=key in may_be_empty)
         if "enum" in known[key] and value not in known[key]["enum"]:
-            raise ToolError(f"{key} is {quote_value(value)}, one of {', '.join(known[key]['enum'])} was expected")
+            raise ToolError(f"{key}: expected one of {', '.join(known[key]['enum'])}; got {quote_value(value)}")
     required: list[str] = tool.parameters["required"]
     missing = [key for key in required if key not in given]
     if missing:
-        raise ToolError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing, {tool.name} needs {', '.join(required)}")
+        raise ToolError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {tool.name} needs {', '.join(required)}")
     return given
 
 
 def quote_value(value: object) -> str:
-    """Return the value as JSON, truncated to fit into a sentence. Works for any value, however large, deep or broken."""
+    """Return the value as JSON, truncated to fit into a sentence. Works for any value, however large, deep or malformed."""
     begin = value[: _MAX_QUOTED + 1] if isinstance(value, str | list) else value
     try:
         text = json.dumps(begin, ensure_ascii=False, default=str)
@@ -53,13 +53,13 @@ def quote_value(value: object) -> str:
 
 def _check_list(key: str, value: object) -> None:
     if not isinstance(value, list) or not value:
-        raise ToolError(f"{key} is {quote_value(value)}, a list with at least one text was expected")
+        raise ToolError(f"{key}: expected a list of at least one string, got {quote_value(value)}")
     for entry in value:
         _check_text(f"an entry of {key}", entry)
 
 
 def _check_text(key: str, value: object, *, empty: bool = False) -> None:
     if not isinstance(value, str) or not (empty or value.strip()) or SURROGATE.search(value):
-        raise ToolError(f"{key} is {quote_value(value)}, a text was expected")
+        raise ToolError(f"{key}: expected a non-empty string, got {quote_value(value)}")
     if len(value) > MAX_CHARACTERS:
-        raise ToolError(f"{key} has {len(value):,} characters, at most {MAX_CHARACTERS:,} are taken")
+        raise ToolError(f"{key}: expected at most {MAX_CHARACTERS:,} characters, got {len(value):,}")

@@ -1,4 +1,4 @@
-"""Results made up from an OpenAPI file: what they look like, and that they belong together within a conversation."""
+"""Results of a mock API: they fit their schemas and are consistent within a conversation."""
 
 import asyncio
 import json
@@ -23,11 +23,11 @@ Found = TypeVar("Found")
 
 
 def within(path: str, converse: Callable[[Toolbox], Coroutine[Any, Any, Found]], conversation: str = "case-1/0/ab12cd34") -> Found:
-    async def existing_hold() -> Found:
+    async def run() -> Found:
         async with MockApiToolSource(path) as source, source.open_toolbox(conversation) as toolbox:
             return await converse(toolbox)
 
-    return asyncio.run(existing_hold())
+    return asyncio.run(run())
 
 
 async def call_tool(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
@@ -45,7 +45,7 @@ async def state_of(toolbox: Toolbox) -> State:
     return state
 
 
-async def all_answers(toolbox: Toolbox) -> list[str]:
+async def all_responses(toolbox: Toolbox) -> list[str]:
     state = await state_of(toolbox)
     user = next(iter(state["user"].values()))
     found = await toolbox.call(Call("find_user_id_by_email", {"email": user["email"]}))
@@ -59,7 +59,7 @@ async def all_answers(toolbox: Toolbox) -> list[str]:
     [("case-1/0/ffffffff", True), ("case-1/7/ab12cd34", True), ("case-1/expected/1", True), ("case-2/0/ab12cd34", False)],
 )
 def test_case_always_starts_with_the_same_data(conversation: str, same: bool) -> None:
-    assert (within(RETAIL, all_answers) == within(RETAIL, all_answers, conversation)) is same
+    assert (within(RETAIL, all_responses) == within(RETAIL, all_responses, conversation)) is same
 
 
 def test_referenced_resources_exist() -> None:
@@ -91,10 +91,10 @@ def test_referenced_resources_exist() -> None:
     within(RETAIL, converse)
 
 
-def test_to_ask_changes_nothing() -> None:
+def test_reads_change_nothing() -> None:
     async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
-        await all_answers(toolbox)
+        await all_responses(toolbox)
         await call_tool(toolbox, "get_order_details", order_id="#W0000001")
         await call_tool(toolbox, "find_user_id_by_email", email="nobody@example.com")
         assert changes(before, await state_of(toolbox)).rows == {}
@@ -116,7 +116,7 @@ def test_created_rows_do_not_depend_on_earlier_reads() -> None:
     assert within(LIBRARY, lambda toolbox: placed(toolbox, "RL000001", "RL000002")) == expected
 
 
-def test_changes_stay() -> None:
+def test_changes_persist() -> None:
     async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         order = next(iter(before["order"].values()))
@@ -189,15 +189,15 @@ def test_list_has_the_matching_rows() -> None:
     [
         (
             Call("cancel_pending_order", {"order_id": "#W1", "reason": "bored"}),
-            'The arguments are not valid: reason: "bored" is not one of',
+            'Invalid arguments: reason: "bored" is not one of',
         ),
-        (Call("cancel_pending_order", {"order_id": "#W1"}), 'The arguments are not valid: "reason" is a required property.'),
-        (Call("get_order_details", {"order_id": 5}), "The arguments are not valid: order_id: 5 is not of type"),
-        (Call("get_orders", {}), "There is no tool called 'get_orders'"),
-        (Call("get_order_details", {}, malformed="no JSON", text="{"), "The call cannot be read: no JSON."),
+        (Call("cancel_pending_order", {"order_id": "#W1"}), 'Invalid arguments: "reason" is a required property.'),
+        (Call("get_order_details", {"order_id": 5}), "Invalid arguments: order_id: 5 is not of type"),
+        (Call("get_orders", {}), "Unknown tool 'get_orders'"),
+        (Call("get_order_details", {}, malformed="no JSON", text="{"), "The call is malformed: no JSON."),
     ],
 )
-def test_wrong_call_is_an_error_and_changes_nothing(call: Call, expected: str) -> None:
+def test_invalid_call_returns_an_error_and_changes_nothing(call: Call, expected: str) -> None:
     async def converse(toolbox: Toolbox) -> None:
         before = await state_of(toolbox)
         result = await toolbox.call(call)
@@ -218,7 +218,7 @@ def test_call_without_a_visible_change_is_recorded() -> None:
     within(RETAIL, converse)
 
 
-def test_expected_calls_lead_to_what_the_same_calls_lead_to() -> None:
+def test_expected_calls_make_the_same_changes_as_actual_calls() -> None:
     async def key_of(toolbox: Toolbox) -> str:
         return next(iter((await state_of(toolbox))["loan"]))
 
@@ -237,7 +237,7 @@ def test_expected_calls_lead_to_what_the_same_calls_lead_to() -> None:
 
 @pytest.mark.parametrize("path", [RETAIL, LIBRARY])
 @pytest.mark.parametrize("case", range(5))
-def test_answers_fit_their_schemas(path: str, case: int) -> None:
+def test_responses_fit_their_schemas(path: str, case: int) -> None:
     schemas = {each.tool.name: each.response for each in read_api(path).operations}
 
     async def converse(toolbox: Toolbox) -> int:
@@ -266,9 +266,9 @@ def test_openapi_spec_opens_a_mock_api(tmp_path: Path) -> None:
     source = open_tools([f"openapi:{LIBRARY}"])
     assert source.label == "openapi:library_api.yaml"
     assert [tool.name for tool in source.tools][:2] == ["searchBooks", "getBook"]
-    with pytest.raises(BadInput, match="openapi: alone names no tools, openapi:api.yaml was expected"):
+    with pytest.raises(BadInput, match="tools: expected something like openapi:api.yaml, got 'openapi:'"):
         open_tools(["openapi:"])
     other = tmp_path / "other.yaml"
     other.write_text("hello: there", encoding="utf-8")
-    with pytest.raises(BadInput, match="it is no OpenAPI file"):
+    with pytest.raises(BadInput, match="not an OpenAPI file"):
         open_tools([f"openapi:{other}"])

@@ -1,4 +1,4 @@
-"""Made-up values: that their schemas allow them, that they look like what they are called, and that any file is got along with."""
+"""Generated values fit their schemas and names, and any OpenAPI file can be mocked."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from callmark.simulation.openapi import Operation, read_api
 from callmark.simulation.toolboxes.mock_api import MockApiToolSource
 from callmark.types import Call, Tool
 
-MANY = 40  # seeds that a value is made with
+MANY = 40  # seeds
 
 
 def generate(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]:
@@ -45,7 +45,7 @@ def generate(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]
         {"type": "string", "format": "uri"},
         {"type": "string", "pattern": "^RL[0-9]{6}$"},
         {"type": "string", "pattern": "^(AB|CD)-[A-Z]{2,4}(_x)?\\d+$"},
-        {"type": "string", "pattern": "^(?=.*x)never understood$"},
+        {"type": "string", "pattern": "^(?=.*x)never supported$"},
         {"type": "string", "minLength": 30},
         {"type": "string", "maxLength": 3},
         {"type": "integer", "minimum": 1000, "maximum": 1003},
@@ -68,9 +68,9 @@ def generate(schema: Any, name: str = "value", kind: str = "thing") -> list[Any]
 )
 def test_generated_value_fits_its_schema(schema: dict[str, Any]) -> None:
     wanted = Tool("x", "", {"type": "object", "properties": {"value": schema}})
-    not_understood = "(?=" in schema.get("pattern", "")
+    is_unsupported = "(?=" in schema.get("pattern", "")
     for value in generate(schema):
-        assert not_understood or violations({"value": value}, wanted) == []
+        assert is_unsupported or violations({"value": value}, wanted) == []
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_generated_value_fits_its_name(name: str, kind: str, schema: dict[str, A
 
 
 def test_same_place_has_the_same_value() -> None:
-    about = ValueContext("user", "u1")
+    context = ValueContext("user", "u1")
     one, other = ValueGenerator("s"), ValueGenerator("s")
-    assert [one.generate({"type": "string"}, name, about) for name in ("email", "city")] == [
-        other.generate({"type": "string"}, name, about) for name in ("email", "city")
+    assert [one.generate({"type": "string"}, name, context) for name in ("email", "city")] == [
+        other.generate({"type": "string"}, name, context) for name in ("email", "city")
     ]
-    first, last = one.person(about)
-    assert one.generate({"type": "string"}, "email", about).startswith(f"{first}.{last}".lower())
+    first, last = one.person(context)
+    assert one.generate({"type": "string"}, "email", context).startswith(f"{first}.{last}".lower())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_unsupported_pattern_gives_none_or_a_match(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("inside", ["a", ""])
-def test_repeats_inside_of_repeats_are_given_up(inside: str) -> None:
+def test_deeply_nested_repetition_gives_none(inside: str) -> None:
     assert text_matching("(" * 40 + inside + ")*" * 40, Random(1)) is None
 
 
@@ -159,7 +159,7 @@ def test_long_description_is_read_fast() -> None:
         assert perf_counter() - begun < 1
 
 
-def test_own_key_of_a_kind_comes_first() -> None:
+def test_main_key_of_a_kind_has_precedence() -> None:
     kind = ResourceKind("order", "id", ("id", "order_id", "orderNumber"), {"id": {}}, {"id"}, {"id": Field("id", {})})
     kinds = ResourceKinds([])
     kinds.by_name["order"] = kind
@@ -184,12 +184,12 @@ def test_own_key_of_a_kind_comes_first() -> None:
         ("日本", (), "", None),
     ],
 )
-def test_names_in_words(name: str, words: tuple[str, ...], noun: str, stem: str | None) -> None:
+def test_name_is_split_into_words(name: str, words: tuple[str, ...], noun: str, stem: str | None) -> None:
     assert (split_name(name), resource_noun(name), key_stem(name)) == (words, noun, stem)
 
 
 @pytest.mark.parametrize("noun", ["order", "box", "category", "payment method", "dish", "day", "lens"])
-def test_plural_has_its_singular(noun: str) -> None:
+def test_singular_inverts_plural(noun: str) -> None:
     assert singular(plural(noun)) == singular(noun) == noun
 
 
@@ -250,14 +250,14 @@ def test_operation_without_responses_returns_ok(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("depth", [150, 10_000])
-def test_nesting_without_measure_is_refused_or_cut(tmp_path: Path, depth: int) -> None:
+def test_deep_nesting_is_refused_or_cut(tmp_path: Path, depth: int) -> None:
     answer = '{"type":"array","items":' * depth + '{"type":"string"}' + "}" * depth
     whole = document(tmp_path, "HERE")
     Path(whole).write_text(Path(whole).read_text(encoding="utf-8").replace('"HERE"', answer), encoding="utf-8")
     if depth < 200:
         assert looked(whole).startswith("[")
     else:
-        with pytest.raises(BadInput, match="it cannot be read: nesting deeper than 200"):
+        with pytest.raises(BadInput, match="cannot be parsed: nesting deeper than 200"):
             looked(whole)
 
 
@@ -285,7 +285,7 @@ def test_wrapped_response_has_the_inner_kind(tmp_path: Path) -> None:
     assert after == {"data": {"total": before["data"]["total"] - 1, "items": before["data"]["items"][1:]}}
 
 
-def test_path_parameter_is_a_key_whatever_its_name() -> None:
+def test_path_parameter_is_a_key_regardless_of_its_name() -> None:
     kinds = ResourceKinds(read_api(str(Path(__file__).parents[2] / "synthesis" / "clinic_api.yaml")).operations)
     assert {name: kind.key for name, kind in kinds.by_name.items()} == {"patient": "mrn", "appointment": "number", "car": "plate"}
     assert kinds.kind_of_parameter("plate", "/fuel") == "car"

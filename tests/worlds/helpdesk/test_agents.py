@@ -232,7 +232,7 @@ def test_nonsense_leads_to_clarification_and_then_goodbye(first_lines: list[str]
     assert "Goodbye" in answers[-1]
 
 
-def test_tool_error_is_reported_and_the_slot_asked_for_again() -> None:
+def test_tool_error_is_reported_and_the_slot_requested_again() -> None:
     refusing = [tool for tool in OFFERED if tool["function"]["name"] != tools.LIST_DEPARTMENTS]
     messages: list[dict[str, Any]] = []
     desk = SEEDED.copy()
@@ -243,23 +243,23 @@ def test_tool_error_is_reported_and_the_slot_asked_for_again() -> None:
             for call in reply["tool_calls"]:
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
                 is_first = name == tools.CREATE_TICKET and arguments["department_code"] == "IT"
-                text = 'department_code is "IT", one of HR was expected' if is_first else desk.call(name, arguments).text
+                text = 'department_code: expected one of HR; got "IT"' if is_first else desk.call(name, arguments).text
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
         messages.append(reply)
     replies = [message["content"] for message in messages if message["role"] == "assistant" and message["content"]]
-    assert "one of HR was expected" in replies[1]
+    assert "expected one of HR" in replies[1]
     assert "department" in replies[1].splitlines()[-1]
     assert desk.state()["tickets"]["TKT-1041"]["department_code"] == "HR"
 
 
-def test_only_offered_tools_are_called() -> None:
+def test_only_listed_tools_are_called() -> None:
     log = run_conversation([*PLAIN, "bye"], offered=[])
     assert not log.calls
     assert "cannot be done here" in log.replies[-2]
 
 
 @pytest.mark.parametrize("text", ["boom", "[]", "{}", "null", '{"tickets": 3}', '{"error": "down"}', ""])
-def test_agent_answers_whatever_a_tool_returns(text: str) -> None:
+def test_agent_replies_to_any_tool_result(text: str) -> None:
     messages: list[dict[str, Any]] = []
     for line in ("find the printer ticket", f"close {DOOR}", "list the action items of " + DOOR, "how does this work?", *COMMAND, "no"):
         messages.append({"role": "user", "content": line})
@@ -310,7 +310,7 @@ def test_each_fault_of_the_sloppy_agent_shows(fault: str) -> None:
         "leaves out the description": "description" not in first,
         "guesses the priority Medium": first["priority"] == "Medium",
         "looks nothing up": tools.LIST_DEPARTMENTS not in [name for name, _ in log_with_fault.calls],
-        "writes without a confirmation": log_with_fault.writes == expected_writes,  # and nobody said yes
+        "writes without a confirmation": log_with_fault.writes == expected_writes,  # without a yes
         "writes everything twice": len(log_with_fault.writes) == 6,
         "forgets the second action item": len(log_with_fault.writes) == 2,
         "due dates a day late": last.get("due_date") == "2025-05-11",

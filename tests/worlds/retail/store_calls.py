@@ -28,7 +28,7 @@ def call_tool(store: Store, tool: str, arguments: Row) -> Any:
 
 def refusal_sentence(store: Store, tool: str, arguments: Any) -> str:
     """Return the error of a call, after checking that there is one and that every byte of the database is unchanged."""
-    before, state = store._db.serialize(), store.state_text()  # the latter alone may be one that was kept
+    before, state = store._db.serialize(), store.state_text()  # the text alone may be cached
     result = store.call(tool, arguments)
     assert result.is_error, (tool, result.text)
     assert store._db.serialize() == before

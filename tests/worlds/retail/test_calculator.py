@@ -90,7 +90,7 @@ def test_calculation_is_exact_to_the_cent(expression: str, value: str) -> None:
     ],
     ids=lambda expression: ascii(expression[:20]),
 )
-def test_invalid_expression_is_refused_at_once(store: Store, expression: str) -> None:
+def test_invalid_expression_is_refused_immediately(store: Store, expression: str) -> None:
     begin = process_time()
     result = store.call(tools.CALCULATE, {"expression": expression})
     assert process_time() - begin < 0.2

@@ -16,7 +16,7 @@ from callmark.worlds.retail.store.catalog import MAX_VARIANTS
 from callmark.worlds.retail.store.store import TABLES, Store
 from tests.worlds.retail.store_calls import ADDRESS, call_tool, find_order, net_amount
 
-# what a zip code of a state begins with, from the post's own division; not taken from the data
+# the leading digits of each state's zip codes, from the postal service's own division; not taken from the data
 ZIPS = {
     "AZ": "85 86", "CA": "90 91 92 93 94 95 96", "CO": "80 81", "DC": "20", "FL": "32 33 34", "GA": "30 31", "ID": "83", "IL": "60 61 62",
     "IN": "46 47", "KY": "40 41 42", "LA": "70 71", "MA": "01 02", "MD": "20 21", "MI": "48 49", "MN": "55 56", "MO": "63 64 65",

@@ -18,7 +18,7 @@ ACT_BY_QUESTION = {
     "inform_incomplete_email": "inform_not_found",
     "ask_only_payment": "other_payment",
 }
-CLOSING_ACTS = ("inform_done", "inform_refused", "inform_declined")  # a customer answers them alike, but for a word of regret
+CLOSING_ACTS = ("inform_done", "inform_refused", "inform_declined")  # a customer answers them alike, except for a word of regret
 Templates = Iterable[str] | Mapping[str, Iterable[str]]
 
 

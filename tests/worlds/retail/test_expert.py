@@ -83,7 +83,7 @@ def test_foreign_tool_result_is_an_error_of_that_conversation(tool_text: str) ->
         async def state(self) -> None:
             return None
 
-    with pytest.raises(ModelError, match="the expert cannot go on with what get_user_details answered"):
+    with pytest.raises(ModelError, match="the expert cannot use the result of get_user_details"):
         asyncio.run(RetailExpert().reply(Session(case, 0, Liar(), [opening])))
 
 

@@ -97,7 +97,7 @@ def test_transfer_is_the_last_goal(plans_300: list[Case]) -> None:
         assert not is_transferred or case.expected[-1].name == tools.TRANSFER
 
 
-def test_mistyped_order_numbers_belong_to_nobody(plans_300: list[Case], records: Records) -> None:
+def test_mistyped_order_numbers_do_not_exist(plans_300: list[Case], records: Records) -> None:
     wrong = [goal["wrong_order_id"] for case in plans_300 for goal in case.data["plan"]["goals"] if goal["wrong_order_id"]]
     assert wrong
     assert all(re.fullmatch(r"#W\d{7}", one) and one not in records.orders for one in wrong)

@@ -34,7 +34,7 @@ def test_order_with_another_status_is_not_changed(store: Store, tool: str, statu
     arguments = valid_arguments(store, tool, order)
     if leads:
         call_tool(store, leads, valid_arguments(store, leads, order))
-    assert f"{order['order_id']} is {status}, only an order that is {NEEDS[tool]} can be" in refusal_sentence(store, tool, arguments)
+    assert f"{order['order_id']} is {status}; only an order that is {NEEDS[tool]} can be" in refusal_sentence(store, tool, arguments)
 
 
 @pytest.mark.parametrize("tool", NEEDS)
@@ -49,13 +49,13 @@ def test_unknown_order_is_refused(store: Store, tool: str) -> None:
     [
         (tools.FIND_BY_EMAIL, {"email": "nobody@example.com"}, 'there is no customer with the email "nobody@example.com"'),
         (tools.FIND_BY_EMAIL, {"email": "%"}, "there is no customer"),
-        (tools.FIND_BY_NAME_ZIP, {"first_name": "No", "last_name": "Body", "zip": "10001"}, 'no customer called "No Body"'),
-        (tools.GET_USER, {"user_id": "no_body_1"}, 'there is no customer "no_body_1", an id such as sara_doe_496 was expected'),
-        (tools.GET_ORDER, {"order_id": "W1234567"}, 'there is no order "W1234567", an id such as #W1234567 was expected'),
+        (tools.FIND_BY_NAME_ZIP, {"first_name": "No", "last_name": "Body", "zip": "10001"}, 'no customer named "No Body"'),
+        (tools.GET_USER, {"user_id": "no_body_1"}, 'there is no customer "no_body_1"; expected an id such as sara_doe_496'),
+        (tools.GET_ORDER, {"order_id": "W1234567"}, 'there is no order "W1234567"; expected an id such as #W1234567'),
         (tools.GET_PRODUCT, {"product_id": "Running Shoes"}, 'there is no product "Running Shoes"'),
         (tools.MODIFY_USER_ADDRESS, {"user_id": "no_body_1", **ADDRESS}, 'there is no customer "no_body_1"'),
-        (tools.CALCULATE, {"expression": "__import__('os')"}, "is no expression"),
-        ("refund_order", {}, 'there is no tool "refund_order", one of calculate,'),
+        (tools.CALCULATE, {"expression": "__import__('os')"}, "is not an expression"),
+        ("refund_order", {}, 'there is no tool "refund_order"; expected one of calculate,'),
     ],
 )
 def test_unknown_id_is_refused(store: Store, tool: str, arguments: Row, sentence: str) -> None:
@@ -65,7 +65,7 @@ def test_unknown_id_is_refused(store: Store, tool: str, arguments: Row, sentence
 @pytest.mark.parametrize("reason", ["changed my mind", "No longer needed", "", " no longer needed"])
 def test_cancellation_needs_one_of_two_reasons(store: Store, reason: str) -> None:
     arguments = {"order_id": find_order(store, "pending")["order_id"], "reason": reason}
-    assert "reason is" in refusal_sentence(store, tools.CANCEL_ORDER, arguments)
+    assert "reason: expected" in refusal_sentence(store, tools.CANCEL_ORDER, arguments)
 
 
 @pytest.mark.parametrize("tool", [*REPLACING, tools.RETURN_ITEMS])
@@ -78,9 +78,9 @@ def test_items_must_be_in_the_order_often_enough(store: Store, tool: str) -> Non
     for item_ids, sentence in (
         ([stranger], f"is not in {order['order_id']}"),
         ([item_id, stranger], f"is not in {order['order_id']}"),
-        ([item_id, item_id], "1 times and is asked for 2 times"),
+        ([item_id, item_id], f"appears 1× in {order['order_id']} but 2× in the call"),
         (["no such item"], f"is not in {order['order_id']}"),
-        ([], "a list with at least one text was expected"),
+        ([], "expected a list of at least one string"),
     ):
         new = {"new_item_ids": [find_replacement(store, item_id)] * len(item_ids)} if "new_item_ids" in arguments else {}
         assert sentence in refusal_sentence(store, tool, {**arguments, "item_ids": item_ids, **new})
@@ -100,10 +100,10 @@ def test_replacement_must_be_an_available_variant_of_the_same_product(store: Sto
     )
     sold_out = find_order(store, NEEDS[tool], lambda order, user: _has_sold_out(store, order["items"][0]["item_id"]))
     for wrong, sentence in (
-        ({"new_item_ids": [elsewhere]}, "an item of the same product was expected"),
-        ({"new_item_ids": [item_id]}, "would be replaced by itself"),
+        ({"new_item_ids": [elsewhere]}, "expected an item of the same product"),
+        ({"new_item_ids": [item_id]}, "cannot be replaced with itself"),
         ({"new_item_ids": ["1"]}, 'there is no item "1"'),
-        ({"new_item_ids": arguments["new_item_ids"] * 2}, "item_ids has 1 and new_item_ids has 2 entries"),
+        ({"new_item_ids": arguments["new_item_ids"] * 2}, "got 1 item_ids and 2 new_item_ids"),
         (
             {
                 **valid_arguments(store, tool, sold_out),
@@ -126,14 +126,14 @@ def test_payment_method_of_another_customer_is_refused(store: Store, tool: str) 
     other = next(user for key, user in store.state()["users"].items() if key != order["user_id"] and find_method(user, "gift_card"))
     for entry in (*other["payment_methods"], {"payment_method_id": "credit_card_0000000"}):
         said = refusal_sentence(store, tool, {**arguments, "payment_method_id": entry["payment_method_id"]})
-        assert "is no payment method of this customer" in said
+        assert "is not a payment method of this customer" in said
 
 
 @pytest.mark.parametrize("tool", REPLACING)
 def test_payment_method_of_another_customer_is_refused_without_a_difference(store: Store, tool: str) -> None:
     order, _, old, new = find_swap(store, NEEDS[tool], lambda card, old, new: bool(new["price"] == old["price"]))
     arguments = {"order_id": order["order_id"], "item_ids": [old["item_id"]], "new_item_ids": [new["item_id"]]}
-    assert "is no payment method of this customer" in refusal_sentence(store, tool, {**arguments, "payment_method_id": "paypal_0000000"})
+    assert "is not a payment method of this customer" in refusal_sentence(store, tool, {**arguments, "payment_method_id": "paypal_0000000"})
 
 
 @pytest.mark.parametrize("tool", REPLACING)
@@ -141,7 +141,7 @@ def test_gift_card_must_cover_the_difference(store: Store, tool: str) -> None:
     order, card, old, new = find_swap(store, NEEDS[tool], lambda card, old, new: new["price"] - old["price"] > card["balance"])
     arguments = {"order_id": order["order_id"], "item_ids": [old["item_id"]], "new_item_ids": [new["item_id"]]}
     said = refusal_sentence(store, tool, {**arguments, "payment_method_id": card["payment_method_id"]})
-    assert f"there are {card['balance']:.2f} on {card['payment_method_id']}, and {new['price'] - old['price']:.2f} would be paid" in said
+    assert f"the balance of {card['payment_method_id']} is {card['balance']:.2f}, but {new['price'] - old['price']:.2f} is needed" in said
 
 
 def test_gift_card_must_cover_the_whole_order(store: Store) -> None:
@@ -157,13 +157,13 @@ def test_gift_card_must_cover_the_whole_order(store: Store) -> None:
     card = find_method(find_user(store, order), "gift_card")
     assert card is not None
     arguments = {"order_id": order["order_id"], "payment_method_id": card["payment_method_id"]}
-    assert "would be paid with it" in refusal_sentence(store, tools.MODIFY_ORDER_PAYMENT, arguments)
+    assert "is needed" in refusal_sentence(store, tools.MODIFY_ORDER_PAYMENT, arguments)
 
 
 def test_current_payment_method_is_refused_as_a_new_one(store: Store) -> None:
     order = find_order(store, "pending", has_other_method)
     first = order["payment_history"][0]["payment_method_id"]
-    assert "already, another payment method was expected" in refusal_sentence(
+    assert "expected another payment method" in refusal_sentence(
         store, tools.MODIFY_ORDER_PAYMENT, {"order_id": order["order_id"], "payment_method_id": first}
     )
     arguments = valid_arguments(store, tools.MODIFY_ORDER_PAYMENT, order)

@@ -22,7 +22,7 @@ from callmark.worlds.retail.user.utterances import UtteranceGenerator
 from callmark.worlds.retail.world import RetailWorld
 from tests.worlds.retail.conversations import run_conversations
 
-REAL_4GRAM_RATIO = 0.44  # distinct 4-grams a word in the user turns of the 55 real conversations; tests/real computes it
+REAL_4GRAM_RATIO = 0.44  # distinct 4-grams per word in the user turns of the 55 real conversations; computed in tests/real
 CONVERSATION_COUNT = 55
 
 
@@ -249,7 +249,7 @@ def test_several_questions_get_one_complete_answer() -> None:
 )
 def test_incomplete_plan_is_rejected(broken: Any, sentence: str) -> None:
     plan = {**find_plan("cancel").data["plan"], **broken} if broken else broken
-    with pytest.raises(BadInput, match=re.escape(f"mine: `data.plan` is no plan of the retail store: {sentence}")):
+    with pytest.raises(BadInput, match=re.escape(f"mine: `data.plan` is not a plan of the retail store: {sentence}")):
         RetailUser(7).start_session(Case("mine", instructions="Buy something.", data={"plan": plan}), 0)
 
 

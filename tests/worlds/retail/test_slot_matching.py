@@ -110,7 +110,7 @@ def test_incomplete_email_does_not_match(text: str) -> None:
     assert EMAIL_ADDRESS.search(text) is None
 
 
-def test_email_ends_before_the_full_stop() -> None:
+def test_email_ends_before_the_period() -> None:
     found = EMAIL_ADDRESS.search("It's kai.moore29@example.com.")
     assert found is not None
     assert found[0] == "kai.moore29@example.com"

@@ -44,7 +44,7 @@ def test_customer_lookup_ignores_case(store: Store) -> None:
     by_name = {"first_name": name["first_name"].upper(), "last_name": name["last_name"].lower(), "zip": user["address"]["zip"]}
     assert call_tool(store, tools.FIND_BY_EMAIL, {"email": user["email"].upper()}) == {"user_id": user_id}
     assert call_tool(store, tools.FIND_BY_NAME_ZIP, by_name) == {"user_id": user_id}
-    assert "no customer called" in refusal_sentence(store, tools.FIND_BY_NAME_ZIP, {**by_name, "zip": "00000"})
+    assert "no customer named" in refusal_sentence(store, tools.FIND_BY_NAME_ZIP, {**by_name, "zip": "00000"})
 
 
 def test_details_contain_what_a_customer_may_ask_for(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Parse tool calls out of a model's raw text (`--parse`): one file per text format, found through the registry, kind `text_formats`."""
+"""Parse tool calls in the raw text of a model (`--parse`). One file per text format, registered as `text_formats`."""
 
 from callmark.calls.text.detect import AUTO, check_text_format, parse_calls, text_format_names, text_markers
 from callmark.calls.text.text_format import ParsedText, TextFormat

@@ -26,12 +26,12 @@ _IS_SURELY_A_CALL = re.compile(rf'"(?:{"|".join(ARGUMENT_KEYS)})"\s*+:|\A\{{\s*+
 
 
 def parse_json(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls of every JSON object that is one; other objects are text."""
+    """Return every JSON object that is a call. Other objects are text."""
     return scan(text, _MARKS, _reader(tools))
 
 
 def _reader(tools: Container[str] | None) -> ReadMark:
-    """Return a reader of the JSON calls at a bracket, up to the first object that is none; without any, the object is text."""
+    """Return a reader of the JSON calls at a bracket, up to the first object that is not a call. If there is none, the object is text."""
 
     def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:
         calls: list[Call] = []
@@ -52,9 +52,9 @@ def _reader(tools: Container[str] | None) -> ReadMark:
 
 
 def _read_object(text: str, tools: Container[str] | None) -> Call | None:
-    """Return the call of a bare JSON object, broken or not; None when it has no name.
+    """Return the call of a bare JSON object, malformed or not; None if it has no name.
 
-    Data has names too: where `tools` are given, an object with neither arguments nor a name among them is a call only if it has nothing
+    Data has names too: if `tools` are given, an object without arguments that does not name one of them is a call only if it has nothing
     but a name.
     """
     if not _HAS_NAME.search(text):

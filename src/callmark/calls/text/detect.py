@@ -1,4 +1,4 @@
-"""Parse a model's text in a named format, or in the first that finds a call."""
+"""Parse a model's text in a given format, or in the first format that finds a call."""
 
 from collections.abc import Container
 from functools import cache
@@ -11,17 +11,17 @@ _END_MARKERS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|
 
 
 def text_format_names() -> tuple[str, ...]:
-    """Return the values of `--parse`: `auto`, then every text format."""
+    """Return the values of `--parse`: `auto` and every text format."""
     return (AUTO, *registry.names("text_formats"))
 
 
 def parse_calls(text: str, format_name: str = AUTO, *, tools: Container[str] = ()) -> ParsedText:
-    """Return the calls of a model's text, in order; repeated calls are repeated.
+    """Return the calls in a model's text, in order, including repeated calls.
 
-    An empty text and plain prose have no calls. An unclosed tag, cut or broken JSON and a positional argument give a malformed call.
-    A closed <think> is set aside wherever it stands outside a call, an unclosed one where it opens the text; text before a </think> that
-    nothing opens is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools`, the names of the known tools, only matter to
-    `auto`: it takes `f(a=1)` within prose for a call where f is among them. An unknown format name raises `BadInput`.
+    Empty text and plain prose have no calls. An unclosed tag, truncated or invalid JSON and a positional argument are malformed calls. A
+    closed <think> is separated wherever it is outside a call, an unclosed one only at the start of the text; text before an unopened
+    </think> is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools` are the names of the known tools and only affect
+    `auto`: `f(a=1)` within prose is a call if f is one of them. An unknown format name raises `BadInput`.
     """
     text = _strip_end_markers(text)
     if format_name != AUTO:
@@ -41,12 +41,12 @@ def parse_calls(text: str, format_name: str = AUTO, *, tools: Container[str] = (
 
 
 def text_markers() -> tuple[str, ...]:
-    """Return the markers of all built-in text formats: text with one of them looks as if it held calls."""
+    """Return the markers of all built-in text formats. Text with one of them probably contains calls."""
     return tuple(marker for text_format in _built_in() for marker in text_format.markers)
 
 
 def check_text_format(name: str) -> None:
-    """Raise `BadInput` for a name that is neither `auto` nor that of a text format."""
+    """Raise `BadInput` if the name is neither `auto` nor a text format."""
     if name != AUTO:
         _find(name)
 
@@ -68,7 +68,7 @@ def _installed() -> tuple[TextFormat, ...]:
 
 
 def _strip_end_markers(text: str) -> str:
-    """Return the text without white space around it and without the markers that end a turn."""
+    """Return the text without surrounding white space and without the markers that end a turn."""
     text = text.strip()
     end = len(text)
     while marker := next((marker for marker in _END_MARKERS if text.endswith(marker, 0, end)), None):

@@ -37,14 +37,14 @@ _BRACKETS = json_brackets("<", r"</?tool_call>|</?function[=>]")
 
 
 def parse_hermes(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls in tags; the tags mark them, whatever tools are known."""
+    """Return the calls in tags, whether or not their tools are known."""
     return scan(text, _MARKS, _read_tag)
 
 
 def read_function_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
     """Return the call of one <function=NAME>, and where it ends.
 
-    Its arguments are a JSON object, whose end is enough, or a <parameter=KEY> each, all closed.
+    Its arguments are a JSON object, after which the tag may be unclosed, or closed <parameter=KEY> tags.
     """
     arguments: str | dict[str, Any]
     span = next(json_spans(text, mark.end(), _BRACKETS), None)
@@ -57,14 +57,14 @@ def read_function_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
     if span and not closed:
         stop = end = at
     if text[at:stop].strip() or not (span or closed):
-        call = malformed_call(mark["name"], "neither a JSON object nor closed parameters", text[mark.end() : stop])
+        call = malformed_call(mark["name"], "expected a JSON object or closed parameters", text[mark.end() : stop])
     else:
         call = named_call(mark["name"].strip(), arguments, None)
     return [call], skip(_TAG_CLOSED, text, end)
 
 
 def _read_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
-    """Return the calls of one <tool_call> or <function=…>. An unclosed one ends with its JSON; without any, where the next one opens."""
+    """Return the calls of one <tool_call> or <function=…>. An unclosed tag ends with its JSON or, without JSON, at the next tag."""
     if mark["function"]:
         return read_function_tag(text, mark)
     spans = list(json_spans(text, mark.end(), _BRACKETS))
@@ -80,7 +80,7 @@ def _read_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
 
 
 def _read_parameters(text: str, at: int) -> tuple[dict[str, Any], int]:
-    """Return the closed parameters from `at` on, and where they end. For a repeated one, the last value wins."""
+    """Return the closed parameters from `at` on, and where they end. For duplicate parameters, the last value wins."""
     values: dict[str, Any] = {}
     while opening := _PARAMETER.match(text, at):
         stop, end = find_end(_PARAMETER_END, text, opening.end())

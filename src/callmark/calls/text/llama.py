@@ -26,13 +26,13 @@ _BRACKETS = json_brackets("<", r"<\|python_tag\|>")
 
 
 def parse_llama(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls after each marker; where the user names the format and there is no marker, those of bare JSON."""
+    """Return the calls after each marker. If the user names the format and there is no marker, bare JSON is read."""
     parsed = scan(text, _MARKS, _read_python_tag)
     return parsed if parsed.calls or tools is not None else parse_json(text, None)
 
 
 def _read_python_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
-    """Return the calls after one <|python_tag|>: JSON, else code."""
+    """Return the calls after one <|python_tag|>: JSON, or else code."""
     if mark["function"]:
         return read_function_tag(text, mark)
     if spans := list(json_spans(text, mark.end(), _BRACKETS)):

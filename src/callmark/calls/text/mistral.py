@@ -26,7 +26,7 @@ _BRACKETS = json_brackets(r"\[", r"\[TOOL_CALLS\]")
 
 
 def parse_mistral(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls after each marker, whatever tools are known."""
+    """Return the calls after each marker, whether or not their tools are known."""
     return scan(text, _MARKS, _read_calls)
 
 

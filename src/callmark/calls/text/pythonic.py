@@ -17,14 +17,12 @@ _BRACKETS = re.compile(rf"(?!)(.)|{STRING_PATTERN}|([({{\[])|([)}}\]])", re.DOTA
 
 
 def parse_pythonic(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls that are written as code: all of them, or, where `tools` are given, of a text that is nothing but code or of these
-    tools.
-    """
+    """Return the calls written as code. If `tools` are given, calls of other tools count only in a text that is nothing but code."""
     return _scan_code(text, None) if tools is None else parse_code_only(text) or _scan_code(text, tools)
 
 
 def parse_code_only(text: str) -> ParsedText | None:
-    """Return the calls of a text that is nothing but calls as code; None when it is anything else, such as `Note(this one)`."""
+    """Return the calls of a text that is only calls as code; None for any other text, such as `Note(this one)`."""
     parsed = _scan_code(text, None)
     if not parsed.calls or parsed.text.strip("[],;`\n "):
         return None
@@ -33,18 +31,18 @@ def parse_code_only(text: str) -> ParsedText | None:
 
 
 def _scan_code(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls that are written as code: of any name, or of one of these tools."""
+    """Return the calls written as code: of any name, or only of these tools."""
     if "(" not in text:
         return scan(text, _NO_MARKS, _reader(tools))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python's own about "\d"
+        warnings.simplefilter("ignore")  # Python's warning about "\d"
         return scan(text, _MARKS, _reader(tools))
 
 
 def _reader(tools: Container[str] | None) -> ReadMark:
     """Return a reader of one call as code.
 
-    An unclosed call reaches to the end of the text; a closed one that is malformed, such as `item(s)`, is text in mid-prose.
+    An unclosed call extends to the end of the text. A closed but malformed call within prose, such as `item(s)`, is text.
     """
 
     def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:

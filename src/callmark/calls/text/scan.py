@@ -1,7 +1,7 @@
-"""What the parsers of all text formats share: scanning from marker to marker, and finding where a JSON text ends.
+"""Helpers shared by the parsers of all text formats: scan from marker to marker, and find the end of a JSON value.
 
-A JSON text ends where its own brackets close, before any tag that may stand in one of its strings. Nothing is evaluated, nothing
-raises, and every text is read in time linear in its length: no character is scanned twice.
+A JSON value ends where its brackets close; tags inside its strings are ignored. Nothing is evaluated, nothing raises, and every text is
+read in linear time: no character is scanned twice.
 """
 
 import json
@@ -20,22 +20,22 @@ CODE_FENCE = r"```\w*+\s*+"
 FENCE_CLOSED = re.compile(r"\s*+```")
 LIST_END = re.compile(r"\s*+(?:,\s*+)?\]")
 
-_FIRST_PIECE = 1024  # characters of a JSON text in which its end is looked for first
-_LONGEST_WORD = 16  # characters that a cut can make unreadable: -Infinity, \ud83d
+_FIRST_PIECE = 1024  # characters of a JSON text in which to look for its end first
+_LONGEST_WORD = 16  # characters that truncation can make unreadable: -Infinity, \ud83d
 _NEXT_OBJECT = re.compile(r"[\s,;\[\]]*+\{")
 _EXTRA_BRACES = re.compile(r"(?:\s*+\})++")
 _NAME = re.compile(r"""["'](?:name|functionName)["']\s*+:\s*+["']([^"'\\]++)["']""")
 
-_raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # says where a value ends, not what it is
+_raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # used only to find where a value ends
 
 
 def compile_marks(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that finds the tags of thinking and the markers that open a call."""
+    """Return a pattern that finds thinking tags and the markers that open a call."""
     return re.compile(rf"(?P<think><think(?:ing)?>)|(?P<thought></think(?:ing)?>)|{pattern}", re.MULTILINE)
 
 
 def json_brackets(first: str, end: str) -> re.Pattern[str]:
-    """Return a pattern that finds a string, an opening bracket, a closing one, or the marker `end` that ends them all, strings too.
+    """Return a pattern that finds a string, an opening bracket, a closing bracket, or the marker `end`, which also ends strings.
 
     `first` is the first character of that marker.
     """
@@ -43,9 +43,9 @@ def json_brackets(first: str, end: str) -> re.Pattern[str]:
 
 
 def scan(text: str, marks: re.Pattern[str], read: ReadMark) -> ParsedText:
-    """Go from mark to mark and collect calls, text and thinking.
+    """Scan from mark to mark and collect calls, text and thinking.
 
-    `read` returns the calls at a mark and where they end, or None and where to continue when it is only text.
+    `read` returns the calls at a mark and where they end, or None and where to continue if the mark is only text.
     """
     calls: list[Call] = []
     outside: list[str] = []
@@ -62,7 +62,7 @@ def scan(text: str, marks: re.Pattern[str], read: ReadMark) -> ParsedText:
                 thinking.append(text[at:stop])
                 text_start = at = min(stop + len(closing), len(text))
         elif mark["thought"]:
-            if not calls and not thinking:  # the prompt had opened it
+            if not calls and not thinking:  # opened in the prompt
                 thinking.append(text[:start])
                 text_start = at
         else:
@@ -75,9 +75,9 @@ def scan(text: str, marks: re.Pattern[str], read: ReadMark) -> ParsedText:
 
 
 def json_spans(text: str, at: int, brackets: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield where each JSON object from `at` on starts and ends: alone, one after the other or in lists.
+    """Yield the start and end of each JSON object from `at` on: single, consecutive or in lists.
 
-    A broken one ends with its brackets; where they do not close, at the marker that ends them all.
+    An invalid object ends where its brackets close or, if they do not, at the end marker.
     """
     while opening := _NEXT_OBJECT.match(text, at):
         start = opening.end() - 1
@@ -87,7 +87,7 @@ def json_spans(text: str, at: int, brackets: re.Pattern[str]) -> Iterator[tuple[
 
 
 def _json_end(text: str, start: int) -> int | None:
-    """Return where the JSON value ends; None when it is broken. Decodes growing pieces, as a failure costs the length of the piece."""
+    """Return where the JSON value ends, or None if it is invalid. Decodes growing pieces, because a failure costs a whole piece."""
     size = _FIRST_PIECE
     while True:
         piece = text[start : start + size]
@@ -103,7 +103,7 @@ def _json_end(text: str, start: int) -> int | None:
 
 
 def find_closing_bracket(brackets: re.Pattern[str], text: str, start: int) -> tuple[int, bool]:
-    """Return where the bracket at `start` is closed, and True; else where a marker or the text ends it, and False."""
+    """Return where the bracket at `start` closes, and True; or where a marker or the end of the text ends it, and False."""
     depth = 0
     for found in brackets.finditer(text, start):
         if found[2]:
@@ -123,10 +123,10 @@ def read_json_calls(text: str, spans: list[tuple[int, int]]) -> list[Call]:
 
 
 def read_json_call(text: str) -> Call:
-    """Return the call of a JSON text; malformed where it is not a call, with the name that a laxer reader finds."""
+    """Return the call of a JSON text. If it is not a call, a malformed call with the name that a lenient parser finds."""
     text = text.strip()
     if not text:
-        return Call("", malformed="nothing where a call was opened")
+        return Call("", malformed="empty call")
     try:
         return read_call(parse(text, deepest=DEEPEST + CALL_LEVELS))
     except NotStrict as problem:
@@ -140,13 +140,13 @@ def read_json_call(text: str) -> Call:
 
 
 def find_end(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
-    """Return where a pattern next starts and ends, both the end of the text when there is none. A lookahead starts where it ends."""
+    """Return the span of the next match of a pattern; the end of the text if there is none. A lookahead has an empty span."""
     found = pattern.search(text, at)
     return found.span() if found else (len(text), len(text))
 
 
 def skip(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Return where the pattern at `at` ends; `at` where it does not match."""
+    """Return the end of the match at `at`, or `at` if the pattern does not match."""
     found = pattern.match(text, at)
     return found.end() if found else at
 

@@ -1,4 +1,4 @@
-"""The contract of a text format: how one family of models writes tool calls in plain text."""
+"""The contract of a text format: how a family of models writes tool calls in plain text."""
 
 from collections.abc import Callable, Container
 
@@ -8,7 +8,13 @@ from callmark.types import Call
 
 
 class ParsedText(Struct, frozen=True):
-    """What a model's text holds: the calls in order, the text outside them, the thinking."""
+    """The content of a model's text.
+
+    Attributes:
+        calls: The calls, in order.
+        text: The text outside the calls.
+        thinking: The model's reasoning, which is not part of `text`.
+    """
 
     calls: tuple[Call, ...] = ()
     text: str = ""
@@ -18,12 +24,14 @@ class ParsedText(Struct, frozen=True):
 class TextFormat(Struct, frozen=True):
     """A text format: its name for `--parse`, the markers that open a call, and its parser.
 
-    `parse(text, tools)` returns the calls in order, repeated ones repeated, and never raises. What stands in the place of a call and is
-    none is a malformed call, with its text, and its name if one can be found. `tools` are the names of the known tools where the format is
-    only a guess: then a call without a marker counts if it names one of them, or can hardly be anything else. `tools` is None where the
-    user names the format: then every call counts.
+    `parse(text, tools)` returns the calls in order, including repeated calls, and never raises. Text in the place of a call that is not a
+    valid call is a malformed call, with its text and, if one is found, its name.
 
-    `markers` are the strings one of which stands in every text in this format; none for a format of bare JSON or code.
+    Attributes:
+        name: The value of `--parse` that selects the format.
+        parse: The parser. Its argument `tools` is None if the user named the format: then every call counts. During detection, `tools` are
+            the names of the known tools: a call without a marker counts only if it names one of them or is unmistakable.
+        markers: Strings one of which is in every text of this format; empty for bare JSON and code.
     """
 
     name: str

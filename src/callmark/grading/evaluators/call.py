@@ -1,4 +1,4 @@
-"""Evaluator `call`: is the next tool call correct? One score for one decision point (docs/metrics.md, section 6)."""
+"""Evaluator `call`: is the next tool call correct? One score per decision point (docs/reference/metrics.md, section 6)."""
 
 from typing import ClassVar
 
@@ -12,10 +12,10 @@ SAME_ARGUMENTS, OTHER_ARGUMENTS = 1.0, 0.5
 
 
 class CallEvaluator(Struct, frozen=True):
-    """Soft F1 over the best one-to-one pairing of expected and actual calls; `pass` is a score of at least the threshold.
+    """Soft F1 over the best one-to-one pairing of expected and actual calls. `pass` is 1 if the score reaches the threshold.
 
-    The score is 1.0 when no call is expected and none is made, 0.0 when only one side is empty. Malformed calls pair with nothing.
-    A threshold outside 0 to 1 raises `BadInput`.
+    The score is 1.0 if no call is expected and none is made, and 0.0 if only one side is empty. Malformed calls are never paired. A
+    threshold outside 0 to 1 raises `BadInput`.
     """
 
     threshold: float = 1.0
@@ -30,9 +30,9 @@ class CallEvaluator(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if isinstance(self.threshold, bool) or not isinstance(self.threshold, int | float):
-            raise BadInput(f"threshold is {self.threshold!r}, a number was expected")
+            raise BadInput(f"threshold: expected a number, got {self.threshold!r}")
         if not 0 <= self.threshold <= 1:
-            raise BadInput(f"threshold is {self.threshold:g}, a number from 0 to 1 was expected")
+            raise BadInput(f"threshold: expected a number from 0 to 1, got {self.threshold:g}")
 
     def evaluate(self, attempt: Attempt) -> Result:
         score = self.score(attempt)

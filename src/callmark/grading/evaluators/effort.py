@@ -1,10 +1,10 @@
-"""Evaluator `effort`: how many calls and user turns it took, compared with how many are needed.
+"""Evaluator `effort`: how many calls and user turns were used, compared with how many are needed.
 
-    effort.calls   expected calls / actual calls, at most 1; ignored functions are dropped from both
-    effort.turns   user turns that the scenario needs / user turns that there were, at most 1
+    effort.calls   expected calls / actual calls, at most 1, without ignored functions
+    effort.turns   user turns that the scenario needs / actual user turns, at most 1
 
-Nothing used is 1 where nothing is needed, else 0. `turns` is not applicable where the scenario does not give them (`data.turns`, a number
-above 0), or there is no transcript to count them in. Whether the goal was reached is for other evaluators to say.
+If nothing was used, the value is 1 if nothing is needed, else 0. `turns` is not applicable without `data.turns` in the scenario (a number
+above 0), and without a transcript. Whether the goal was reached is up to other evaluators.
 """
 
 from typing import ClassVar
@@ -18,12 +18,12 @@ from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore, w
 
 
 class EffortEvaluator(Struct, frozen=True):
-    """Shares of needed and used calls and turns; `ignore` are globs of functions that do not count."""
+    """Needed calls and turns, divided by those used. `ignore` are globs of functions to ignore."""
 
     ignore: tuple[str, ...] = IGNORED_FUNCTIONS
 
     name: ClassVar[str] = "effort"
-    metrics: ClassVar[tuple[Metric, ...]] = (Metric("calls", "calls"), Metric("turns", "turns"))
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("calls", "call efficiency"), Metric("turns", "turn efficiency"))
 
     def __post_init__(self) -> None:
         force_setattr(self, "ignore", read_ignore(self.ignore))

@@ -1,10 +1,10 @@
-"""Evaluator `policy`: did the agent keep to the rules? (policy_rules.py says how they are written)
+"""Evaluator `policy`: did the agent follow the rules? (policy_rules.py describes their format)
 
-    policy.kept    1 when no rule is violated, else 0
-    policy.rules   rules that are kept / rules
+    policy.kept    1 if no rule is violated, else 0
+    policy.rules   rules that are followed / rules
 
-Calls count whatever their results. Without a transcript only rules count that calls alone can violate; without such a rule the metrics are
-not applicable.
+Calls count whatever their results. Without a transcript, only rules that calls alone can violate are checked; without such a rule, the
+metrics are not applicable.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from callmark.grading.evaluator import Metric, Result
 from callmark.grading.evaluators.policy_rules import Rule, RuleKind, read_rules
 from callmark.types import Message, Note
 
-_MOST_NOTES = 20  # violations of one rule in one conversation
+_MAX_NOTES = 20  # violations of one rule in one conversation
 _SHOWN = 80  # characters of a user's text
 _ANY = PatternStep("*")
 
@@ -37,18 +37,18 @@ class Violation(Struct, frozen=True):
 
 
 class PolicyEvaluator(Struct, frozen=True):
-    """The share of rules that are kept, with a note for each violation.
+    """The share of rules that are followed, with a note for each violation.
 
-    `rules` are `Rule`s, or what a YAML file of rules holds; what cannot be read raises `BadInput`. Not applicable without a rule that can
-    be judged.
+    `rules` are `Rule`s, or the content of a YAML file of rules. Invalid rules raise `BadInput`. Not applicable without a rule that can be
+    checked.
     """
 
     rules: tuple[Rule, ...] = ()
 
     name: ClassVar[str] = "policy"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric("kept", "policy kept", kind="rate", headline=True),
-        Metric("rules", "rules kept"),
+        Metric("kept", "policy followed", kind="rate", headline=True),
+        Metric("rules", "rules followed"),
     )
     requires: ClassVar[tuple[str, ...]] = ("rules",)
     file_options: ClassVar[tuple[str, ...]] = ("rules",)
@@ -56,7 +56,7 @@ class PolicyEvaluator(Struct, frozen=True):
     def __post_init__(self) -> None:
         rules: Any = self.rules
         if not isinstance(rules, tuple):
-            # callmark.toml may hold the list itself: [[evaluators.policy.rules]]
+            # callmark.toml may contain the list itself: [[evaluators.policy.rules]]
             force_setattr(self, "rules", read_rules({"rules": rules} if isinstance(rules, list) else rules))
 
     def evaluate(self, attempt: Attempt) -> Result:
@@ -65,9 +65,9 @@ class PolicyEvaluator(Struct, frozen=True):
         if not rules:
             return Result({"kept": None, "rules": None})
         conversation = _conversation(attempt)
-        violations = [list(islice(_violations(rule, conversation), _MOST_NOTES)) for rule in rules]
+        violations = [list(islice(_violations(rule, conversation), _MAX_NOTES)) for rule in rules]
         kept = sum(not found for found in violations)
-        same_calls = len(conversation.calls) == len(attempt.actual)  # else it is unknown which of the actual calls it is
+        same_calls = len(conversation.calls) == len(attempt.actual)  # otherwise it is unknown which of the actual calls it is
         notes = [
             Note(
                 "policy_violation",
@@ -92,7 +92,7 @@ class _Conversation(Struct, frozen=True):
         return self.calls[call].call.name
 
     def last_user_text(self, call: int) -> str | None:
-        """Return what the user said last before a call; None where nothing was said."""
+        """Return the user's last message before a call; None if there is none."""
         message = self.messages[call]
         if message is None:
             return None
@@ -126,33 +126,36 @@ def _violations(rule: Rule, conversation: _Conversation) -> Iterator[Violation]:
         yield Violation(rule, call, conversation.messages[call], description)
 
 
-_Violating = Iterator[tuple[int, str]]  # calls, each with how it violates the rule
+_Violating = Iterator[tuple[int, str]]  # calls, each with a description of how it violates the rule
 
 
 def _before(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
     first = min((call for pattern in rule.first for call in _last_steps(pattern, conversation.calls)), default=len(conversation.calls))
     required = " or ".join(pattern.text for pattern in rule.first)
-    yield from ((call, f"{conversation.name(call)} was called, and no {required} before it") for call in matching if call <= first)
+    yield from ((call, f"{conversation.name(call)} was called without an earlier {required}") for call in matching if call <= first)
 
 
 def _confirmed(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
     for call in matching:
         text = conversation.last_user_text(call)
         if text is None:
-            yield call, f"{conversation.name(call)} was called before the user said anything"
+            yield call, f"{conversation.name(call)} was called before any user message"
         elif not is_confirmation(text, rule.words):
-            yield call, f"{conversation.name(call)} was called when the user had said {_quoted(text)}"
+            yield call, f"{conversation.name(call)} was called after {_quoted(text)}, which is not a confirmation"
 
 
 def _once_per_confirmation(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
     confirmations = [message for message, text in conversation.user_texts if is_confirmation(text, rule.words)]
-    used: dict[int, int] = {}  # the call that each confirmation was for
+    used: dict[int, int] = {}  # the call that used each confirmation
     for call in matching:
         last = max((message for message in confirmations if message < (conversation.messages[call] or 0)), default=None)
         if last is None:
-            yield call, f"{conversation.name(call)} was called, and no yes before it"
+            yield call, f"{conversation.name(call)} was called without an earlier confirmation"
         elif last in used:
-            yield call, f"{conversation.name(call)} was called, and the yes before it was for {conversation.name(used[last])}"
+            yield (
+                call,
+                f"{conversation.name(call)} was called after a confirmation that was already used for {conversation.name(used[last])}",
+            )
         else:
             used[last] = call
 
@@ -163,7 +166,7 @@ def _never(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> 
 
 def _at_most(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
     for number, call in enumerate(matching[rule.times :], rule.times + 1):
-        yield call, f"{conversation.name(call)} was call number {number}, at most {rule.times} were allowed"
+        yield call, f"{conversation.name(call)} was matching call number {number}, expected at most {rule.times}"
 
 
 _CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violating]] = {
@@ -176,7 +179,7 @@ _CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violatin
 
 
 def _last_steps(pattern: CallPattern, calls: Sequence[CallWithResult]) -> list[int]:
-    """Return the calls at which a pattern can end, wherever it begins."""
+    """Return the calls at which a match of the pattern can end, wherever it begins."""
     ends = [index for index, call in enumerate(calls) if find_pattern(CallPattern(pattern.text, pattern.steps[:1]), (call,))]
     for step in pattern.steps[1:]:
         pair = CallPattern(pattern.text, (_ANY, PatternStep(step.name, step.arguments, "next")))

@@ -1,7 +1,7 @@
-"""Evaluator `process`: was the business process carried out? (docs/metrics.md, section 8)
+"""Evaluator `process`: was the business process carried out? (docs/reference/metrics.md, section 8)
 
-Names are compared in any case, arguments by `similar`; ignored functions are dropped from both sides. Nothing expected and no call: all 1.
-No pair otherwise: all 0. No arguments on a side: 1. Values are never rounded.
+The case of names is ignored, arguments are compared by `similar`, and ignored functions are dropped from both sides. Nothing expected and
+no call: all 1. No pair otherwise: all 0. No arguments on a side: 1. Values are not rounded.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ _NAMES = ("precision", "recall", "args_precision", "args_recall", "reliability")
 
 
 class ProcessEvaluator(Struct, frozen=True):
-    """Precision and recall of calls and of their arguments; `reliability` is 1 when all four are 1.
+    """Precision and recall of calls and of their arguments. `reliability` is 1 if all four are 1.
 
-    `averaging`: the argument metrics pooled over all pairs (`micro`), or their mean over the pairs (`macro`). `ignore` are globs of
-    functions that do not count.
+    `averaging`: pool the argument metrics over all pairs (`micro`), or average them over the pairs (`macro`). `ignore` are globs of
+    functions to ignore.
     """
 
     ignore: tuple[str, ...] = IGNORED_FUNCTIONS
@@ -43,10 +43,10 @@ class ProcessEvaluator(Struct, frozen=True):
     def __post_init__(self) -> None:
         force_setattr(self, "ignore", read_ignore(self.ignore))
         if self.averaging not in ("micro", "macro"):
-            raise BadInput(f"averaging is {self.averaging!r}, micro or macro was expected")
+            raise BadInput(f"averaging: expected micro or macro, got {self.averaging!r}")
 
     def evaluate(self, attempt: Attempt) -> Result:
-        if attempt.pair().perfect:  # then so is what is left of it without the ignored functions, by the laxer rule too
+        if attempt.pair().perfect:  # it is also perfect without the ignored functions and by the more lenient rule
             return Result(dict.fromkeys(_NAMES, 1.0))
         pairing = attempt.pair("similar", self.ignore)
         pairs = [pair.arguments for pair in pairing.pairs]

@@ -1,4 +1,4 @@
-"""Evaluator `recorded`: the reward that was recorded with a conversation, passed on unchanged. Not applicable where there is none."""
+"""Evaluator `recorded`: the reward recorded with a conversation, unchanged. Not applicable without one."""
 
 from typing import ClassVar
 

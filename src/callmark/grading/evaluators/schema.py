@@ -1,7 +1,7 @@
-"""Evaluator `schema`: could the calls run? (docs/metrics.md, section 7)
+"""Evaluator `schema`: could the calls run? (docs/reference/metrics.md, section 7)
 
-The first expected call is compared with the first actual call; several expected calls are paired, and each metric holds when it holds for
-every one of them. Nothing expected and no call: all 1. One side empty: all 0.
+The first expected call is compared with the first actual call. Several expected calls are paired, and a metric is 1 if it is 1 for each of
+them. Nothing expected and no call: all 1. One side empty: all 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
 from callmark.wording import did_you_mean
 
 DEFAULT_WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
-# the readings are those of DeepFabric; that excellent is ready for production is not for one number to say
+# As in DeepFabric, except that "excellent" does not say "ready for production": one number cannot.
 BANDS = (
     (0.90, "excellent"),
     (0.75, "good: may need more training data"),
@@ -31,9 +31,9 @@ _TOOL_SELECTION = Metric(
     "tool selection",
     kind="rate",
     checks=(
-        "the training data has clear patterns of tool use",
-        "the tools have distinct uses",
-        "the system prompt says when to use each tool",
+        "Check that the training data shows clear patterns of tool use.",
+        "Check that the purposes of the tools do not overlap.",
+        "Check that the system prompt says when to use each tool.",
     ),
     bands=BANDS,
 )
@@ -42,9 +42,9 @@ _PARAMETER_ACCURACY = Metric(
     "parameters",
     kind="rate",
     checks=(
-        "the training examples show the right format of each parameter",
-        "it is clear which parameters are required and which are optional",
-        "complex parameters (lists, objects) are handled",
+        "Check that the training examples show the right format of each parameter.",
+        "Check that required and optional parameters are clearly distinguished.",
+        "Check that the training examples include complex parameters (lists and objects).",
     ),
     bands=BANDS,
 )
@@ -56,8 +56,8 @@ _OVERALL = Metric("overall", "schema overall", bands=BANDS)
 class SchemaEvaluator(Struct, frozen=True):
     """Tool selection, parameter accuracy and execution success, and their weighted sum `overall`.
 
-    Weights that are left out are 0; unknown names, negative weights and a sum other than 1 raise `BadInput`. `quality` measures
-    `response_quality`, which is absent without it.
+    Omitted weights are 0. Unknown names, negative weights and a sum other than 1 raise `BadInput`. `quality` measures `response_quality`,
+    which is missing without it.
     """
 
     weights: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
@@ -95,21 +95,21 @@ class SchemaEvaluator(Struct, frozen=True):
 
 
 def complete_weights(weights: Mapping[str, float] | None, *, quality: bool = False) -> dict[str, float]:
-    """Return the weight of every metric: the defaults for None, 0 for those left out. What cannot be used raises `BadInput`."""
+    """Return the weight of every metric: the defaults for None, 0 for omitted metrics. Invalid weights raise `BadInput`."""
     if weights is None:
         return dict(DEFAULT_WEIGHTS)
     if not isinstance(weights, Mapping):
-        raise BadInput(f"weights is {weights!r}, an object was expected")
+        raise BadInput(f"weights: expected an object, got {weights!r:.40}")
     for name, weight in weights.items():
         if name not in DEFAULT_WEIGHTS:
-            known = f"They are {', '.join(DEFAULT_WEIGHTS)}."
-            raise BadInput(f"there is no metric called {name!r} to weigh{did_you_mean(name, DEFAULT_WEIGHTS)}", known)
+            known = f"Available: {', '.join(DEFAULT_WEIGHTS)}."
+            raise BadInput(f"weights: unknown metric {name!r}{did_you_mean(name, DEFAULT_WEIGHTS)}", known)
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise BadInput(f"the weight of {name} is {weight!r}, a number was expected")
+            raise BadInput(f"weights: {name}: expected a number, got {weight!r:.40}")
         if weight < 0:
-            raise BadInput(f"the weight of {name} is {weight}, at least 0 was expected")
+            raise BadInput(f"weights: {name}: expected at least 0, got {weight}")
     if weights.get("response_quality", 0) and not quality:
-        raise BadInput("response_quality has a weight, but there is no function that measures it")
+        raise BadInput("weights: response_quality has a weight, but no function measures it")
     if not isclose(sum(weights.values()), 1, rel_tol=0, abs_tol=1e-9):
-        raise BadInput(f"the weights add up to {sum(weights.values()):g}, 1 was expected")
+        raise BadInput(f"weights: expected a sum of 1, got {sum(weights.values()):g}")
     return {name: weights.get(name, 0.0) for name in DEFAULT_WEIGHTS}

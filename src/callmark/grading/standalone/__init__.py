@@ -1,10 +1,10 @@
-"""The evaluator `call` as one file without dependencies, for services that take a Python grader, such as Foundry."""
+"""The evaluator `call` as one file without dependencies, for evaluation services that accept a Python grader, such as Foundry."""
 
 
 def export_source() -> str:
-    """The text of the grader: `source.py` as it stands, which defines `grade(sample, item) -> float`.
+    """Return the source of the grader, `source.py`, which defines `grade(sample, item) -> float`.
 
-    It holds no patterns of its own; a `$regex` in an item is refused by name when the grader runs.
+    It does not support `$regex`: an item with one raises an error that names it when the grader runs.
     """
     from importlib.resources import files
 

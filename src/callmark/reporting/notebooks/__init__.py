@@ -1,1 +1,1 @@
-"""Write a run as two executed notebooks."""
+"""Write two executed notebooks for a run."""

@@ -1,4 +1,4 @@
-"""The sections of `error_analysis.ipynb`: what went wrong, where, and how often."""
+"""Sections of `error_analysis.ipynb`: what went wrong, where, and how often."""
 
 from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING_CELLS, Section
 
@@ -6,8 +6,8 @@ ERROR_ANALYSIS = (
     Section(
         """# Error analysis
 
-What went wrong, where, and how often? A fault is one thing that is wrong with one call, as the evaluator that stands for the run counts it;
-errors (time-outs, crashes) are no faults, and stand at the end. How good the run is as a whole is in `evaluation.ipynb`.
+What went wrong, where, and how often? A fault is one problem in one call, as counted by the evaluator of the run's headline metric. Errors
+(timeouts, crashes) are not faults; they are listed at the end. `evaluation.ipynb` shows the metrics of the run.
 """,
         OPENING_CELLS,
         applies_unscored=True,
@@ -16,7 +16,7 @@ errors (time-outs, crashes) are no faults, and stand at the end. How good the ru
     Section(
         """## What went wrong
 
-The kinds of faults, the most frequent first. What leads the list is where an improvement pays most.
+Faults by kind, most frequent first. Check the top of the list first: fixing it improves the run the most.
 """,
         {
             "faults": """
@@ -31,7 +31,7 @@ rows = [
         "expected": None if fault.expected_index is None else grade.expected[fault.expected_index],
         "actual": None if fault.actual_index is None else grade.actual[fault.actual_index],
         "argument": fault.argument,
-        "in words": fault_sentence(fault),
+        "description": fault_sentence(fault, "" if fault.actual_index is None else grade.actual[fault.actual_index]),
     }
     for grade in run.grades()
     for fault in grade.faults
@@ -40,10 +40,10 @@ rows = [
 faults = pd.DataFrame(rows)
 """,
             "faults-chart": """
-kinds = faults.groupby("fault").agg(times=("case", "size"), cases=("case", "nunique"), example=("in words", "first"))
-kinds = display_table(kinds.sort_values("times", ascending=False, kind="stable").reset_index(), 120)
+kinds = faults.groupby("fault").agg(count=("case", "size"), cases=("case", "nunique"), example=("description", "first"))
+kinds = display_table(kinds.sort_values("count", ascending=False, kind="stable").reset_index(), 120, names=False)
 alt.Chart(kinds, title="What went wrong").mark_bar().encode(
-    y=alt.Y("fault:N", sort=None, title=None), x=alt.X("times:Q", title="faults", axis=count_axis)
+    y=alt.Y("fault:N", sort=None, title=None), x=alt.X("count:Q", title="faults", axis=count_axis)
 )
 """,
             "faults-table": """
@@ -51,49 +51,50 @@ kinds.set_index("fault")
 """,
         },
         lambda data: bool(data.summary.faults),
-        "Nothing: every call that was expected was made, with the right arguments, and no other.",
+        "No faults: all predictions match the expected calls.",
     ),
     Section(
-        """## Missed and extra calls
+        """## Missing and extra calls
 
-Of each function, how many calls that were expected are missing (to the left), and how many were made that were not expected (to the right).
-Many missed calls are low recall: a step of the process is left out. Many extra calls are low precision: it calls without need, or again.
-A function that has both may be called at the wrong time. Below, case by case: what was missed, and what was made without need.
+For each function, the number of missing calls (left) and extra calls (right). Missing calls lower recall: check that no step of the process
+is skipped. Extra calls lower precision: check that the model does not call the function unnecessarily or repeatedly. If a function has
+both, check that it is called at the right time. The last two tables list missing and extra calls by case; a call of a wrong tool is listed
+with the call that is missing.
 """,
         {
             "calls-chart": """
 functions = summary.details.functions.functions
-miscounted = [{"name": one.name, "missed": one.expected - one.paired, "extra": one.actual - one.paired} for one in functions]
-miscounted = [one for one in miscounted if one["missed"] or one["extra"]]
-miscounted = display_table(sorted(miscounted, key=lambda one: -one["missed"] - one["extra"])[:50])
-sides = miscounted.head(20).assign(missed=-miscounted["missed"]).melt(id_vars="name", var_name="side", value_name="calls")
-alt.Chart(sides, title="Missed and extra calls").mark_bar().encode(
+miscounted = [{"name": one.name, "missing": one.expected - one.paired, "extra": one.actual - one.paired} for one in functions]
+miscounted = [one for one in miscounted if one["missing"] or one["extra"]]
+miscounted = display_table(sorted(miscounted, key=lambda one: -one["missing"] - one["extra"])[:50])
+sides = miscounted.head(20).assign(missing=-miscounted["missing"]).melt(id_vars="name", var_name="side", value_name="calls")
+alt.Chart(sides, title="Missing and extra calls").mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
-    x=alt.X("calls:Q", title="missed  ·  extra", axis=count_axis),
-    color=alt.Color("side:N", title=None, sort=["missed", "extra"]),
+    x=alt.X("calls:Q", title="missing calls  ·  extra calls", axis=count_axis),
+    color=alt.Color("side:N", title=None, sort=["missing", "extra"]),
 )
 """,
             "calls-table": """
 miscounted.set_index("name")
 """,
-            "missed-table": """
-missed = faults[faults["expected"].notna() & faults["argument"].isna()]
-missed = missed.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-display_table(missed.rename(columns={"in words": "missed"}).head(30), 200).set_index("case")
+            "missing-table": """
+missing = faults[faults["expected"].notna() & faults["argument"].isna()]
+missing = missing.groupby(["case", "description"], sort=False).size().reset_index(name="count")
+display_table(missing.head(30), 200, names=False).set_index("case")
 """,
             "extra-table": """
-extra = faults[faults["expected"].isna()].groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-display_table(extra.rename(columns={"in words": "extra"}).head(30), 200).set_index("case")
+extra = faults[faults["expected"].isna()].groupby(["case", "description"], sort=False).size().reset_index(name="count")
+display_table(extra.head(30), 200, names=False).set_index("case")
 """,
         },
         lambda data: any(one.expected > one.paired or one.actual > one.paired for one in data.details.functions.functions),
-        "No expected call is missing, and none was made that was not expected.",
+        "No missing calls and no extra calls.",
     ),
     Section(
         """## Which tool was called instead
 
-A row is what was expected, a column what was called; the diagonal is right. Two tools that are often taken for each other need clearer
-descriptions, or examples that tell them apart. "(no call)" says that nothing was called, or nothing was due.
+Rows are expected tools, columns are called tools; the diagonal is correct. If two tools are often confused, check that their descriptions
+and examples distinguish them. "(no call)" means that no tool was called, or that no call was expected.
 """,
         {
             "instead-chart": """
@@ -103,7 +104,7 @@ cells = display_table(to_builtins([cell for cell in summary.details.confusion.ce
 grid = alt.Chart(cells, title="Which tool was called instead").encode(
     x=alt.X("actual:N", title="called", axis=alt.Axis(labelAngle=-45)), y=alt.Y("expected:N", title="expected")
 )
-grid.mark_rect().encode(color=alt.Color("count:Q", title="cases")) + grid.mark_text(color="black").encode(text="count:Q")
+grid.mark_rect().encode(color=alt.Color("count:Q", title="count")) + grid.mark_text(color="black").encode(text="count:Q")
 """,
             "instead-table": """
 display_table(to_builtins(confused)).set_index("expected")
@@ -111,27 +112,30 @@ display_table(to_builtins(confused)).set_index("expected")
             "calling-table": """
 calling = summary.details.confusion.call_counts
 counts = {
-    "cases with more calls than expected": calling.cases_with_extra_calls,
-    "… calls too many in them": calling.extra_calls,
-    "cases with fewer calls than expected": calling.cases_with_missing_calls,
-    "… calls too few in them": calling.missing_calls,
-    "cases in which a call was due": calling.call_expected,
-    "… nothing was called": calling.called_nothing,
-    "cases in which none was due": calling.no_call_expected,
-    "… something was called": calling.called_anyway,
+    "predictions with more calls than expected": calling.cases_with_extra_calls,
+    "calls above the expected number": calling.extra_calls,
+    "predictions with fewer calls than expected": calling.cases_with_missing_calls,
+    "calls below the expected number": calling.missing_calls,
+    "predictions for cases that expect a call": calling.call_expected,
+    "… without a call": calling.called_nothing,
+    "predictions for cases that expect no call": calling.no_call_expected,
+    "… with a call": calling.called_anyway,
 }
-pd.DataFrame({"number": counts})
+pd.DataFrame({"count": counts})
 """,
         },
         lambda data: bool(data.details.confusion.most_confused(1)),
-        "No tool was called in place of another.",
+        "No tool was called instead of another.",
     ),
     Section(
         """## Wrong arguments
 
-Which arguments go wrong, and in which way. **Missing** ones are low recall of arguments: it does not ask, or does not pass on what it was
-told. **Wrong values** are low precision: *hallucinated* ones stand nowhere in the conversation, those from *elsewhere* were taken from the
-wrong place in it. **Wrong types** and **unknown** ones say that the schema was not understood.
+Which arguments are wrong, and how.
+
+- **Missing** arguments lower argument recall. Check that the model asks for the value, and that it uses what the user said.
+- **Wrong values** lower argument precision. *Hallucinated* values do not appear earlier in the conversation; values from *elsewhere* were
+  copied from the wrong place in it.
+- **Wrong types** and **unknown** arguments do not match the schema. Check that the schema describes the parameter clearly.
 """,
         {
             "arguments-chart": """
@@ -139,34 +143,39 @@ arguments = summary.details.functions.arguments[:50]
 labels = {"missing": "missing", "extra": "extra", "unknown": "unknown", "wrong_type": "wrong type", "wrong_value": "wrong value"}
 counted = [{label: getattr(one, kind) for kind, label in labels.items()} for one in arguments]
 named = display_table([{"argument": f"{one.function}.{one.argument}", **counts} for one, counts in zip(arguments, counted)], 80)
-counts = named.head(20).melt(id_vars="argument", var_name="kind", value_name="times")
-alt.Chart(counts[counts["times"] > 0], title="Wrong arguments").mark_bar().encode(
+counts = named.head(20).melt(id_vars="argument", var_name="kind", value_name="count")
+alt.Chart(counts[counts["count"] > 0], title="Wrong arguments").mark_bar().encode(
     y=alt.Y("argument:N", sort=None, title=None),
-    x=alt.X("sum(times):Q", title="times", axis=count_axis),
+    x=alt.X("sum(count):Q", title="faults", axis=count_axis),
     color=alt.Color("kind:N", title=None, sort=list(labels.values())),
 )
 """,
             "arguments-table": """
-from_where = pd.DataFrame([{"hallucinated": one.hallucinated, "elsewhere": one.elsewhere} for one in arguments])
-named.join(from_where).set_index("argument")
+origins = pd.DataFrame([{"hallucinated": one.hallucinated, "elsewhere": one.elsewhere} for one in arguments])
+named.join(origins).set_index("argument")
 """,
             "argument-examples-table": """
 examples = [
-    {"argument": f"{one.function}.{one.argument}", **{name: "" if value is None else value for name, value in to_builtins(example).items()}}
+    {
+        "argument": f"{one.function}.{one.argument}",
+        "fault": example.kind.replace("_", " "),
+        "case": example.case,
+        "expected": example.expected or "",
+        "actual": example.actual or "",
+    }
     for one in arguments
     for example in one.examples
 ]
-display_table(examples[:50], 100).rename(columns={"kind": "fault"}).set_index("argument")
+display_table(examples[:50], 100).set_index("argument")
 """,
         },
         lambda data: bool(data.details.functions.arguments),
         "No argument was wrong.",
     ),
     Section(
-        """## Where it goes wrong
+        """## Faults by scenario type
 
-Each kind of fault against the scenario types: a column that is dark in one row only is a workflow of its own to work on, one that is dark
-all the way down is a habit.
+If a kind of fault is concentrated in one row, check that workflow. If it appears in all rows, it is a general problem.
 """,
         {
             "where-chart": """
@@ -181,10 +190,9 @@ grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="bla
         lambda data: data.run.scenarios and bool(data.summary.faults),
     ),
     Section(
-        """## Where it goes wrong
+        """## Faults by expected tool
 
-Each kind of fault against the tool that was expected: a column that is dark in one row only is a tool of its own to work on, one that is
-dark all the way down is a habit.
+If a kind of fault is concentrated in one row, check that tool. If it appears in all rows, it is a general problem.
 """,
         {
             "where-chart": """
@@ -199,10 +207,10 @@ grid.mark_rect().encode(color=alt.Color("faults:Q")) + grid.mark_text(color="bla
         lambda data: not data.run.scenarios and bool(data.summary.faults),
     ),
     Section(
-        """## The worst cases
+        """## Lowest-scoring cases
 
-The mean over the trials of each, the lowest first, up to twenty, and what is wrong with them. `callmark show DATASET --id CASE` has the
-whole of one.
+The mean over all trials of a case, lowest first, 20 at most, and the faults of these cases. `callmark show DATASET --id CASE` shows a case
+in full.
 """,
         {
             "worst-table": """
@@ -212,18 +220,18 @@ worst = worst[worst[run.headline] < 1].sort_values([run.headline, *main, "case"]
 display_table(worst, 160).set_index("case")
 """,
             "worst-faults-table": """
-by_case = faults.groupby(["case", "in words"], sort=False).size().reset_index(name="times")
-display_table(worst[["case"]].merge(by_case, on="case").head(50), 300).set_index("case")
+by_case = faults.groupby(["case", "fault", "description"], sort=False).size().reset_index(name="count")
+display_table(worst[["case"]].merge(by_case, on="case").head(50), 300, names=False).set_index("case")
 """,
         },
         lambda data: data.has_headline and bool(data.summary.faults),
-        "There is none that has a fault.",
+        "No case has a fault.",
     ),
     Section(
-        """## Worth knowing
+        """## Notes (not scored)
 
-Notes touch no score of the calls: an order that is another than expected, a value that stands nowhere in the conversation although it is
-right, what breaks a rule of the policy, what the conversation left in another state than it should.
+Notes do not affect the scores of calls: calls in a different order, correct values that do not appear earlier in the conversation
+(hallucinated), policy violations, and differences in the final state.
 """,
         {
             "notes-table": """
@@ -232,8 +240,8 @@ note_rows = [
     for grade in run.grades()
     for note in grade.notes
 ]
-notes = pd.DataFrame(note_rows).groupby("note").agg(times=("case", "size"), cases=("case", "nunique"), example=("sentence", "first"))
-display_table(notes.sort_values("times", ascending=False, kind="stable").reset_index(), 200).set_index("note")
+notes = pd.DataFrame(note_rows).groupby("note").agg(count=("case", "size"), cases=("case", "nunique"), example=("sentence", "first"))
+display_table(notes.sort_values("count", ascending=False, kind="stable").reset_index(), 200, names=False).set_index("note")
 """,
         },
         lambda data: bool(data.summary.notes),
@@ -241,15 +249,17 @@ display_table(notes.sort_values("times", ascending=False, kind="stable").reset_i
     Section(
         """## Errors
 
-What is not the model's doing, and in none of the numbers. With many of them the rest says less than it seems to.
+Errors are not the model's fault (timeouts, crashes, rate limits) and are excluded from every metric. If there are many, the metrics cover
+only part of the dataset.
 """,
         {
             "errors-table": """
-display_table([{"error": text, "times": times} for text, times in list(summary.error_texts.items())[:50]], 200).set_index("error")
+errors = [{"error": text, "count": count} for text, count in list(summary.error_texts.items())[:50]]
+display_table(errors, 200, names=False).set_index("error")
 """,
         },
         lambda data: bool(data.summary.errors),
-        "None.",
+        "No errors.",
         applies_unscored=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""The sections of `evaluation.ipynb`: how good a run is, with interpretations of its numbers."""
+"""Sections of `evaluation.ipynb`: the metrics of a run and their interpretation."""
 
 from callmark.reporting.notebooks.sections import NOTHING_SCORED, OPENING_CELLS, Section
 
@@ -6,23 +6,23 @@ EVALUATION = (
     Section(
         """# Evaluation
 
-How good is the run? Every number here is one of callmark's own (`docs/metrics.md` says how each is worked out), read from the run folder
-when the notebook is run. What went wrong, call by call, is in `error_analysis.ipynb`.
+How good is the run? All numbers are callmark's own, computed from the run folder when the notebook is executed; the metrics reference in
+callmark's documentation defines each of them. `error_analysis.ipynb` shows what went wrong, call by call.
 """,
         OPENING_CELLS,
         applies_unscored=True,
     ),
     NOTHING_SCORED,
     Section(
-        """## The metrics
+        """## Metrics
 
-A mean, of how many, and the 95 % interval around it: another draw of conversations like these would give a mean in there, nineteen times
-out of twenty. Two numbers whose intervals overlap widely may well be the same. Errors (time-outs, crashes) are in none of them.
+The mean of each metric, the number of scored predictions (n), and the 95% confidence interval over conversations. To find out whether two
+runs differ, use `callmark compare` instead of comparing their intervals. Errors (timeouts, crashes) are excluded from every metric.
 """,
         {
             "metrics-chart": """
 metrics = display_table([{"metric": name, **to_builtins(found)} for name, found in summary.metrics.items()])
-across = alt.Chart(metrics, title="Every metric and its 95 % interval").encode(y=alt.Y("metric:N", sort=None, title=None))
+across = alt.Chart(metrics, title="Metrics with 95% confidence intervals").encode(y=alt.Y("metric:N", sort=None, title=None))
 means = across.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("mean:Q", title="mean"))
 across.mark_rule(strokeWidth=3, opacity=0.35).encode(x=alt.X("low:Q", title="mean"), x2="high:Q") + means
 """,
@@ -32,47 +32,49 @@ metrics.set_index("metric")
         },
     ),
     Section(
-        """## What that says
+        """## Interpretation
 
-| of calls | |
+| Tool calls | Interpretation |
 |---|---|
-| high precision, low recall | the calls that it makes are correct, but it misses some that are required |
-| low precision, high recall | it covers the expected calls, but makes unnecessary ones |
-| low precision, low recall | fundamental issues: it does not understand which function is to be called when |
+| high precision, low recall | the model's calls are correct, but some required calls are missing |
+| low precision, high recall | the expected calls are there, but so are unnecessary ones |
+| low precision, low recall | fundamental issues: the model does not understand which function to call when |
 
-| of arguments | |
+| Arguments | Interpretation |
 |---|---|
-| high precision, low recall | what it gives is correct, but incomplete |
-| low precision, high recall | the expected arguments are there, but with incorrect values |
+| high precision, low recall | the arguments are correct, but incomplete |
+| low precision, high recall | the expected arguments are there, but some values are wrong |
 | low precision, low recall | significant issues: arguments are wrong or missing |
 
-Consider all of them together: each is easily raised alone, at the cost of another. Below is what applies to this run, and what to check
+Consider all metrics together: each is easy to improve at the cost of another. The table shows what applies to this run and what to check
 first.
 """,
         {
-            "readings": """
-interpretations = summary.details.interpretations
-display_table([{"of": one.subject, "says": one.text, "check first": "; ".join(one.checks)} for one in interpretations], 300).set_index("of")
+            "interpretations-table": """
+found = summary.details.interpretations
+found = [{"metric": one.subject, "interpretation": one.text, "what to check": " ".join(one.checks)} for one in found]
+display_table(found, 600, names=False).set_index("metric")
 """,
         },
         lambda data: bool(data.details.interpretations),
-        "Nothing stands out: no number of this run is low, or far from the one that it is read against.",
+        "No metric of this run is low or out of balance with another.",
     ),
     Section(
-        """## How the scores are spread
+        """## Score distribution
 
-A mean may be made of a few very bad cases or of many that are a little wrong: the first asks for a look at those cases, the second for a
-look at what they have in common. A bar counts the cases from its number up to the next; the last has the perfect ones too.
+A low mean can come from a few predictions with very low scores or from many with slightly low scores. If it is a few, check those cases; if
+it is many, check what they have in common. Each bar counts the predictions with scores from its label up to the next; the last bar includes
+1.0.
 """,
         {
             "spread-chart": """
 graded = [name for name in main if not scored[name].isin([0, 1]).all()] or [run.headline]
 spread = scored[graded].melt(var_name="metric", value_name="score").dropna()
 spread["from"] = (spread["score"] * 10 + 1e-9).astype(int).clip(0, 9) / 10
-counts = display_table(spread.groupby(["metric", "from"]).size().reset_index(name="cases"))
-alt.Chart(counts, title="How the scores are spread", width=280, height=140).mark_bar().encode(
+counts = display_table(spread.groupby(["metric", "from"]).size().reset_index(name="predictions"))
+alt.Chart(counts, title="Score distribution", width=280, height=140).mark_bar().encode(
     x=alt.X("from:O", title="score", scale=alt.Scale(domain=[n / 10 for n in range(10)]), axis=alt.Axis(format=".1f", labelAngle=0)),
-    y=alt.Y("cases:Q", title="cases", axis=count_axis),
+    y=alt.Y("predictions:Q", axis=count_axis),
     facet=alt.Facet("metric:N", columns=2, title=None),
 )
 """,
@@ -80,14 +82,14 @@ alt.Chart(counts, title="How the scores are spread", width=280, height=140).mark
         lambda data: data.has_headline,
     ),
     Section(
-        """## Scenario types: is the business process followed?
+        """## Reliability by scenario type
 
-`process.reliability` is the share of conversations in which every required call was made, none was unnecessary, and all arguments were
-right.
+`process.reliability` is the share of conversations with all expected calls, no unnecessary call, and correct arguments: the business
+process was followed.
 
-- **high across all types**: business processes are followed correctly;
-- **high in some, low in others**: it is better at certain workflows: work on the lowest first;
-- **low in all**: fundamental issues with how business processes are carried out.
+- **High for all types**: business processes are followed correctly.
+- **High for some types, low for others**: some workflows are handled better than others. Check the lowest first.
+- **Low for all types**: fundamental issues in following business processes.
 """,
         {
             "scenario-types-chart": """
@@ -104,10 +106,10 @@ display_table([{"scenario type": part.name, "n": part.n, **part.means} for part 
         lambda data: data.run.scenarios and len(data.details.breakdowns.by_scenario_type) > 1,
     ),
     Section(
-        """## Scenario by scenario
+        """## Scores by scenario
 
-The mean over the trials of each, the lowest first, up to fifty of them. One that is right in some trials and wrong in others is not
-reliable, even if its mean looks fair.
+The mean over all trials of a scenario, lowest first, 50 at most. A scenario that passes in some trials and fails in others is not reliable,
+even if its mean looks acceptable.
 """,
         {
             "scenarios-table": """
@@ -119,10 +121,9 @@ display_table(table.sort_values([run.headline, *main, "case"]).head(50)).set_ind
         lambda data: data.run.scenarios and data.has_headline,
     ),
     Section(
-        """## Tools
+        """## Scores by tool
 
-The mean by the tool that was expected (the first, where several were), the most frequent first: where is it weak? "(no call)" are the
-cases in which nothing is to be called.
+The mean by expected tool (the first, if several are expected), most frequent first. "(no call)" are cases in which no call is expected.
 """,
         {
             "tools-chart": """
@@ -139,16 +140,17 @@ display_table([{"tool": part.name, "n": part.n, **{name: part.means.get(name) fo
         lambda data: not data.run.scenarios and data.has_headline,
     ),
     Section(
-        """## Deep in a conversation
+        """## Scores by position in the conversation
 
-By how many messages stand before the decision. A fall to the right says that it loses the thread as conversations get long.
+The mean by the number of messages before the decision point. If scores drop toward the right, the model loses track in long conversations.
 """,
         {
             "positions-chart": """
 positions = summary.details.breakdowns.by_position
 found = display_table([{"messages before": part.name, "n": part.n, "score": part.means.get(run.headline)} for part in positions])
-alt.Chart(found, title=f"{one_line(run.headline, 60)} by position", width=420).mark_line(point=True).encode(
-    x=alt.X("messages before:O", sort=None, axis=alt.Axis(labelAngle=0)), y=alt.Y("score:Q", title="mean", scale=alt.Scale(domain=[0, 1]))
+alt.Chart(found, title=f"{one_line(run.headline, 60)} by position in the conversation", width=420).mark_line(point=True).encode(
+    x=alt.X("messages before:O", sort=None, title="messages before the decision point", axis=alt.Axis(labelAngle=0)),
+    y=alt.Y("score:Q", title="mean", scale=alt.Scale(domain=[0, 1])),
 )
 """,
             "positions-table": """
@@ -158,30 +160,31 @@ found.set_index("messages before")
         lambda data: not data.run.scenarios and len(data.details.breakdowns.by_position) > 1,
     ),
     Section(
-        """## Conversation by conversation
+        """## Scores by conversation
 
-The mean over the decision points of each, the lowest first, up to fifty of them.
+The mean over all decision points and trials of a conversation, lowest first, 50 at most.
 """,
         {
             "conversations-table": """
-each = scored.groupby(scored["conversation"].fillna(scored["case"]).rename("in"), sort=False)
-table = each[main].mean().assign(**{"decision points": each.size()}).reset_index()
-display_table(table.sort_values([run.headline, "in"]).head(50)).set_index("in")
+each = scored.groupby(scored["conversation"].fillna(scored["case"]).rename("id"), sort=False)
+table = each[main].mean().assign(predictions=each.size()).reset_index()
+table = table.sort_values([run.headline, "id"]).head(50).rename(columns={"id": "conversation"})
+display_table(table).set_index("conversation")
 """,
         },
         lambda data: not data.run.scenarios and data.has_headline,
     ),
     Section(
-        """## Functions
+        """## Precision and recall by function
 
-Precision: of the calls of this function that were made, how many were expected. Recall: of those that were expected, how many were made.
-The functions with the lowest of either are the ones to improve first. A function that is rarely expected says little.
+Precision is the share of the model's calls of a function that were expected; recall is the share of the expected calls that the model made.
+Improve the functions with the lowest values first. With few calls, the values are not reliable.
 """,
         {
             "functions-chart": """
 functions = display_table(to_builtins(summary.details.functions.functions[:50]))
 measured = functions.head(20).melt(id_vars="name", value_vars=["precision", "recall"], var_name="measure", value_name="share")
-alt.Chart(measured, title="Precision and recall of each function", height=alt.Step(9)).mark_bar().encode(
+alt.Chart(measured, title="Precision and recall by function", height=alt.Step(9)).mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
     yOffset="measure:N",
     x=alt.X("share:Q", title=None, scale=alt.Scale(domain=[0, 1])),
@@ -189,24 +192,24 @@ alt.Chart(measured, title="Precision and recall of each function", height=alt.St
 )
 """,
             "functions-table": """
-functions.rename(columns={"correct": "all arguments right"}).set_index("name")
+functions.rename(columns={"correct": "all arguments correct"}).set_index("name")
 """,
         },
         lambda data: bool(data.details.functions.functions),
-        "No function was expected, and none was called.",
+        "No call was expected, and no function was called.",
     ),
     Section(
         """## Trials
 
-Each case was tried several times. Of k tries, `pass@k` is how likely at least one is right, `pass^k` how likely all are: what users of a
-business process see is the second. The wider they are apart, the less it can be relied on.
+Each case has several trials. `pass@k` is the probability that at least one of k trials passes, `pass^k` that all of them pass. Users of a
+business process experience `pass^k`. The further apart the two are, the less reliable the model is.
 """,
         {
             "trials-chart": """
 tried = summary.details.trials
 passes = pd.DataFrame([{"k": one.k, "pass@k": one.any, "pass^k": one.every, "cases": one.cases} for one in tried.pass_rates])
 lines = passes.melt(id_vars="k", value_vars=["pass@k", "pass^k"], var_name="measure", value_name="share")
-alt.Chart(lines, title="One of k tries right, and all of them", width=320, height=200).mark_line(point=True).encode(
+alt.Chart(lines, title="pass@k and pass^k", width=320, height=200).mark_line(point=True).encode(
     x=alt.X("k:O", axis=alt.Axis(labelAngle=0)),
     y=alt.Y("share:Q", title=None, scale=alt.Scale(domain=[0, 1])),
     color=alt.Color("measure:N", title=None),
@@ -217,19 +220,19 @@ passes.set_index("k")
 """,
             "consistency-table": """
 same = {"cases": tried.trial_consistency, "groups of similar cases": tried.group_consistency}
-pd.DataFrame([{"": name, "the same outcome every time": one.same, "of": one.n} for name, one in same.items() if one.n]).set_index("")
+pd.DataFrame([{"": name, "same outcome in every trial": one.same, "n": one.n} for name, one in same.items() if one.n]).set_index("")
 """,
         },
         lambda data: data.details.trials is not None,
     ),
     Section(
-        """## What it took
+        """## Usage
 
-Seconds in the middle and at the slow end (the 95th percentile), tokens, and cost where a price is known.
+Latency in seconds (median and 95th percentile), and the total of tokens, cost (if a price is set) and retries.
 """,
         {
             "usage-table": """
-display_table([to_builtins(summary.usage)]).rename(columns=lambda name: name.replace("_", " ")).T.set_axis(["in all"], axis="columns")
+display_table([to_builtins(summary.usage)]).rename(columns=lambda name: name.replace("_", " ")).T.set_axis(["value"], axis="columns")
 """,
         },
         lambda data: data.summary.usage is not None,

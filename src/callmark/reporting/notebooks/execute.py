@@ -1,7 +1,7 @@
 """Execute notebooks with this Python, each in its own kernel, without a network.
 
-A kernel takes no module and no start-up file from its working folder, which may be anybody's, nor from the user's settings. It leaves
-nothing behind, however it ends.
+A kernel imports no modules and runs no start-up files from its working folder, which may not be trusted, or from the user's settings. It
+leaves no files behind, even if it fails.
 """
 
 import asyncio
@@ -22,15 +22,16 @@ _ISOLATION_OPTIONS = ("--InteractiveShellApp.ignore_cwd=True", "--HistoryManager
 
 
 def execute(books: "Mapping[str, NotebookNode]", folder: Path, *, cell_timeout: int = CELL_TIMEOUT) -> None:
-    """Execute notebooks by name, at the same time and in a folder, and add the outputs to them. An error in a cell, or a timeout, raises
-    `RuntimeError` with the notebook, the cell and the error.
+    """Execute notebooks concurrently in a folder and store the outputs in them.
+
+    An error in a cell, or a timeout, raises `RuntimeError` with the notebook, the cell and the error.
     """
     asyncio.run(_execute_all(books, folder, cell_timeout))
 
 
 async def _execute_all(books: "Mapping[str, NotebookNode]", folder: Path, cell_timeout: int) -> None:
     tasks = [_execute(book, name, folder, cell_timeout) for name, book in books.items()]
-    # run each to its end even if the other fails: a kernel that is just starting cannot be stopped
+    # Finish each notebook even if the other fails, because a kernel that is starting cannot be stopped.
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if outcome is not None:
             raise outcome
@@ -51,10 +52,12 @@ async def _execute(book: "NotebookNode", name: str, folder: Path, cell_timeout: 
             kernel_name=KERNEL["name"],
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(kernel.parent)]),
             connection_file=str(Path(scratch, "connection.json")),
-            transport="ipc",  # sockets in a private folder: no port, no network
+            transport="ipc",  # sockets in a private folder instead of network ports
             ip=str(Path(scratch, "kernel")),
         )
-        client = NotebookClient(book, km=manager, timeout=cell_timeout, record_timing=False)  # times would make every notebook different
+        client = NotebookClient(
+            book, km=manager, timeout=cell_timeout, record_timing=False
+        )  # timestamps would make every notebook different
         where = "at the start"
         try:
             await manager.start_kernel(cwd=str(folder))

@@ -1,7 +1,7 @@
-"""The sections of a notebook, text and code cells, and those that both notebooks begin with.
+"""Sections of a notebook (text and code cells), and the cells at the start of both notebooks.
 
-A code cell contains nothing of a run but its path, `{path}`: all data goes through `display_table`, tables that pandas escapes, and charts
-that are pictures. Charts are PNG, as Jupyter shows no SVG in a notebook that is not trusted yet.
+The source of a code cell contains nothing from a run but its path, `{path}`. Data is shown only in tables, which `display_table` and pandas
+escape, and in charts, which are images. Charts are PNG, because Jupyter does not show SVG in a notebook that is not trusted.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from callmark.runs.run import Run
 
 
 class RunData(NamedTuple):
-    """A run with its summary and details, which decide on the sections of its notebooks."""
+    """A run with its summary and details, which determine the sections of its notebooks."""
 
     run: Run
     summary: Summary
@@ -25,8 +25,10 @@ class RunData(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Text, its first line a heading, and code cells by id. Where a run has no data for it, the heading and `fallback` are shown; without a
-    fallback the section is left out. Where nothing was scored it is left out too, unless it `applies_unscored`.
+    """Text with a heading, and code cells by id.
+
+    If a run has no data for a section, only the heading and `fallback` are shown; without a fallback, the section is left out. If a run has
+    no scored cases, a section is left out unless it `applies_unscored`.
     """
 
     text: str
@@ -42,7 +44,7 @@ import pandas as pd
 from msgspec import to_builtins
 
 import callmark
-from callmark.reporting.safety import one_line
+from callmark.reporting.safety import one_line, short_names
 
 run = callmark.Run({path})
 summary = run.summary()
@@ -52,7 +54,7 @@ main = [name for name in run.info.metrics if name.partition(".")[0] == run.headl
 """
 
 _STYLE = """
-# PNG shows everywhere, offline; "default" draws interactive charts, with a script from the network
+# PNG works offline. For interactive charts, which load a script from the network, use "default".
 alt.renderers.enable("png", ppi=144)
 pd.set_option("display.float_format", "{:.3f}".format, "display.max_columns", None, "display.max_colwidth", None)
 pd.set_option("display.html.use_mathjax", False)
@@ -61,7 +63,7 @@ pd.set_option("display.html.use_mathjax", False)
 @alt.theme.register("callmark", enable=True)
 def theme():
     accent, second, gray = "#3b5bdb", "#e8890c", "#d5d9e2"
-    axis = {"labelLimit": 340, "gridColor": "#eceef2", "domainColor": gray, "tickColor": gray, "titleFontWeight": "normal"}
+    axis = {"labelLimit": 0, "gridColor": "#eceef2", "domainColor": gray, "tickColor": gray, "titleFontWeight": "normal"}
     return {
         "config": {
             "title": {"anchor": "start", "fontSize": 14, "offset": 12},
@@ -78,11 +80,16 @@ def theme():
 count_axis = alt.Axis(labelExpr="datum.value % 1 ? '' : format(abs(datum.value), ',d')")  # integers only
 
 
-def display_table(rows, max_length=60):
-    # every text on one line, cut where it is long
+def display_table(rows, max_length=60, names=True):
+    # each text on one line; names are shortened in the middle until they differ, sentences at the end
     table = pd.DataFrame(rows)
-    table.columns = [one_line(name, max_length) for name in table.columns]
-    return table.map(lambda value: one_line(value, max_length) if isinstance(value, str) else value)
+    table.columns = short_names(list(table.columns), max_length)
+    for index in range(table.shape[1]):
+        texts = list(dict.fromkeys(value for value in table.iloc[:, index] if isinstance(value, str)))
+        short = dict(zip(texts, short_names(texts, max_length) if names else [one_line(text, max_length) for text in texts]))
+        if texts:
+            table.isetitem(index, [short[value] if isinstance(value, str) else value for value in table.iloc[:, index]])
+    return table
 """
 
 _RUN_TABLE = """
@@ -101,7 +108,7 @@ display_table([{"": name, "this run": value} for name, value in about.items()], 
 OPENING_CELLS = {"open": _OPEN, "style": _STYLE, "run-table": _RUN_TABLE}
 
 NOTHING_SCORED = Section(
-    "## Nothing was scored\n\nEvery case is an error, or there is none: there are no numbers to look at.",
+    "## No scored cases\n\nThe run has no scored cases, so there are no metrics to show. Check the errors.",
     {},
     lambda data: not data.summary.scored,
     applies_unscored=True,

@@ -1,6 +1,6 @@
-"""Write `evaluation.ipynb` and `error_analysis.ipynb` of a run, executed, so that tables and charts show at once.
+"""Write `evaluation.ipynb` and `error_analysis.ipynb` for a run, executed, so that they open with their tables and charts.
 
-Sections that a run has no data for are left out, or say so. The same run gives the same notebooks, byte for byte.
+Sections without data are left out, or say so. The same run always produces identical notebooks.
 """
 
 import os
@@ -25,14 +25,18 @@ _PACKAGES = {name.replace("-", "_"): name for name in ("nbformat", "nbclient", "
 
 
 def write_notebooks(run: Run, out: str) -> list[str]:
-    """Write both notebooks into a folder, which is created if needed, and return their paths. Existing notebooks are replaced when both are
-    done, and stay where one fails. Missing packages, and a line of the grades that cannot be read, raise `BadInput`.
+    """Write both notebooks to a folder, which is created if needed, and return their paths.
+
+    Existing notebooks are replaced only if both succeed. Missing packages and an invalid line in the grades raise `BadInput`.
     """
     if out == "-":
-        raise BadInput("notebooks cannot go to standard output, there are two of them", "-o DIR names a folder.")
+        raise BadInput("notebooks cannot be written to standard output", "Pass a folder: -o DIR")
     missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
-        raise BadInput(f"notebooks need {', '.join(missing)}, not installed here", "pip install 'callmark[notebook]'")
+        verb = "is" if len(missing) == 1 else "are"
+        raise BadInput(
+            f"notebooks require {', '.join(missing)}, which {verb} not installed", "Install with: pip install 'callmark[notebook]'"
+        )
     import nbformat
 
     data = _run_data(run)
@@ -61,12 +65,12 @@ def _path_from(folder: Path, run: Run) -> str:
     """Return the path of the run relative to the notebooks, so that both can be moved together."""
     found = Path(os.path.relpath(os.path.realpath(run.folder.path), os.path.realpath(folder))).as_posix()
     if scrub(found) != found:
-        raise BadInput(f"{run.folder} has a name that is not UTF-8: a notebook could not say where it is", "Give it another name.")
+        raise BadInput(f"{run.folder}: the path is not valid UTF-8, so a notebook cannot contain it", "Rename the folder.")
     return found
 
 
 def _notebook(sections: tuple[Section, ...], data: RunData, path: str) -> "NotebookNode":
-    """Return a notebook with the sections that this run has data for, not executed."""
+    """Return a notebook with the sections for which this run has data, not executed."""
     from nbformat import v4
 
     cells = []

@@ -1,3 +1,3 @@
-"""A mock of the API that an OpenAPI file describes: resources of the kinds that its responses show, with plausible values that depend on a
-seed alone. What a conversation creates, changes or deletes lasts as long as the conversation.
+"""A mock of the API in an OpenAPI file: resources of the kinds in its responses, with plausible values that depend only on a seed. Changes
+last as long as the conversation.
 """

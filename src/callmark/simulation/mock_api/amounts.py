@@ -1,4 +1,4 @@
-"""Generate numbers that fit a schema, of a size that fits their name: prices, quantities, years."""
+"""Generate numbers that fit a schema, in a range that fits their name: prices, quantities, years."""
 
 from collections.abc import Mapping
 from math import ceil, floor
@@ -13,7 +13,7 @@ _MONEY_SUFFIXES = (("due",), ("paid",), ("usd",), ("eur",))
 
 
 def is_money(name: str) -> bool:
-    """Return whether a name means an amount of money: `unit_price`, `amount_due`; not `payment_number`."""
+    """Return whether a name is that of an amount of money: `unit_price`, `amount_due`; not `payment_number`."""
     words = split_name(name)
     return bool(_MONEY & {*(words[:-1] if words[-1:] in _MONEY_SUFFIXES else ()), *words[-1:]})
 
@@ -64,7 +64,7 @@ def _range(words: set[str]) -> tuple[float, float]:
 
 
 def _bound(value: Any) -> float | None:
-    """Return a bound; None for what is not a number, and for one of a magnitude that floats cannot handle."""
+    """Return a bound; None if it is not a number, or too large or too small for floats."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return value if value == 0 or _MIN_MAGNITUDE <= abs(value) <= _MAX_MAGNITUDE else None

@@ -1,5 +1,5 @@
-"""A mock API that can be called. Responses are generated from their schemas and are the same for equal requests; created resources can be
-read and listed, changes stay, deleted resources are gone.
+"""A mock API that can be called. Responses are generated from their schemas, and equal requests get equal responses. Created resources can
+be read and listed, changes persist, and deleted resources are not found.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from callmark.simulation.openapi import Api, Operation
 from callmark.simulation.session import ToolResult
 from callmark.types import Call
 
-_MAX_VIOLATIONS = 3  # that an error result lists
+_MAX_VIOLATIONS = 3  # in an error result
 _MAX_CACHED = 64  # initial stores
 _COUNT_FIELDS = frozenset(
     {"total", "count", "totalcount", "total_count", "size", "total_items", "totalitems", "number", "results", "matches"}
@@ -33,7 +33,7 @@ _PAGING_PARAMETERS = frozenset({"limit", "page", "offset", "per_page", "page_siz
 
 
 class OperationMeaning(Struct, frozen=True):
-    """The meaning of an operation: what it returns, which parameters are keys, and which of them identifies the resource it is about."""
+    """The meaning of an operation: what it returns, which parameters are keys, and which key identifies the resource it works on."""
 
     operation: Operation
     subject: Subject | None
@@ -43,12 +43,12 @@ class OperationMeaning(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Return the kind of resource that it is about; empty where there is none."""
+        """Return the kind of resource that the operation works on; empty if there is none."""
         return self.subject.kind if self.subject else self.keys.get(self.key_parameter, "")
 
 
 class MockApi:
-    """The operations of an API and what they mean."""
+    """The operations of an API and their meanings."""
 
     def __init__(self, api: Api) -> None:
         operations = tuple(structs.replace(item, response=simplify_all(item.response) if item.response else {}) for item in api.operations)
@@ -60,7 +60,7 @@ class MockApi:
         self._initial_stores: dict[str, ResourceStore] = {}
 
     def start(self, seed: str) -> "MockApiState":
-        """Return the API in its initial state for a conversation; the same for the same seed."""
+        """Return the API in its initial state for a conversation; the same seed gives the same state."""
         if seed not in self._initial_stores:
             while len(self._initial_stores) >= _MAX_CACHED:
                 del self._initial_stores[next(iter(self._initial_stores))]
@@ -99,17 +99,17 @@ class MockApiState:
         self._records: dict[str, dict[str, Row]] = {}
 
     def state(self) -> dict[str, dict[str, Row]]:
-        """Return all rows by kind and key, and a record of calls that changed no row."""
+        """Return all rows by kind and key, and a record of the calls that changed no row."""
         tables = {name: {**rows, **self.store.deleted_unlisted.get(name, {})} for name, rows in self.store.tables.items()}
         return tables | {name: {**tables.get(name, {}), **rows} for name, rows in self._records.items()}
 
     def call(self, name: str, raw_arguments: Mapping[str, Any]) -> ToolResult:
-        """Execute an operation. Invalid arguments and resources that do not exist return an error result."""
+        """Execute an operation. Invalid arguments and deleted resources return an error result."""
         meaning = self._api.meanings[name]
         violations = self._api.schemas.violations(Call(name, dict(raw_arguments)))
         if violations:
             rendered = "; ".join(f"{where}: {what}" if where else what for where, what in violations[:_MAX_VIOLATIONS])
-            return ToolResult(f"The arguments are not valid: {rendered}.", True)
+            return ToolResult(f"Invalid arguments: {rendered}.", True)
         arguments = {key: value for key, value in raw_arguments.items() if value is not None}
         response = self._execute_write(meaning, arguments) if meaning.operation.writes else self._execute_read(meaning, arguments)
         return response if isinstance(response, ToolResult) else ToolResult(response if isinstance(response, str) else dump(response))
@@ -158,7 +158,7 @@ class MockApiState:
         return self._render_response(meaning, arguments, changed_row)
 
     def _swap_nested(self, meaning: OperationMeaning, kind: ResourceKind, row: Row, arguments: Row) -> Row:
-        """Return the nested rows of a resource, with those of `item_ids` replaced by those of `new_item_ids`."""
+        """Return the nested rows of a resource, with those in `item_ids` replaced by those in `new_item_ids`."""
         for name in arguments if not meaning.effect.new_values else ():
             old, new = arguments[name], arguments.get(f"new_{name}")
             field = next(
@@ -166,17 +166,17 @@ class MockApiState:
             )
             if field is not None and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
                 key = self.store.kind(field.kind).key
-                left = list(zip(map(str, old), new, strict=True))
-                container = []
+                remaining = list(zip(map(str, old), new, strict=True))
+                nested = []
                 for part in row.get(field.name) or ():
-                    pair = next((item for item in left if item[0] == str(part.get(key))), None)
-                    container.append({key: pair[1]} if pair else part)
-                    left = [item for item in left if item is not pair]
-                return {field.name: container}
+                    pair = next((item for item in remaining if item[0] == str(part.get(key))), None)
+                    nested.append({key: pair[1]} if pair else part)
+                    remaining = [item for item in remaining if item is not pair]
+                return {field.name: nested}
         return {}
 
     def _find_rows(self, meaning: OperationMeaning, subject: Subject, arguments: Row) -> list[Row]:
-        """Return the rows that match the filters. Where none does, matching rows are generated and match from then on."""
+        """Return the rows that match the filters. If there are none, matching rows are generated and found from then on."""
         filters = {name: value for name, value in arguments.items() if "_".join(split_name(name)) not in _PAGING_PARAMETERS}
         rows = [row for _, row in self.store.rows(subject.kind)]
         keys = {name: value for name, value in filters.items() if name in meaning.keys}
@@ -202,19 +202,19 @@ class MockApiState:
         return generated
 
     def _matches_key(self, kind: str, row: Row, other_kind: str, value: Any) -> bool:
-        key_parameter = self.store.kind(kind)
+        own_key = str(row[self.store.kind(kind).key])
         if other_kind == kind:
-            return str(row[key_parameter.key]) in (map(str, value) if isinstance(value, list) else [str(value)])
+            return own_key in (map(str, value) if isinstance(value, list) else [str(value)])
         reference_field = self.store.relations.reference_field(kind, other_kind)
         if reference_field is not None:
             return str(row.get(reference_field.name)) == str(value)
-        containers = list(self.store.containers(kind, str(row[key_parameter.key])))
+        containers = list(self.store.containers(kind, own_key))
         return not any(container_kind.name == other_kind for container_kind, _ in containers) or any(
             str(container[container_kind.key]) == str(value) for container_kind, container in containers
         )
 
     def _has_field(self, kind: str, name: str) -> bool:
-        """Return whether rows of a kind have a field of that name, also nested."""
+        """Return whether rows of a kind have a field with this name, nested or not."""
         return any(values_of(row, name) for _, row in self.store.rows(kind))
 
     def _render_response(self, meaning: OperationMeaning, arguments: Row, *rows: Row) -> Any:
@@ -272,7 +272,7 @@ def _is_single(arguments: Row, name: str) -> bool:
 
 
 def _matches(found: Any, expected: Any) -> bool:
-    """Return whether one of the values is the expected one, or a text with its words in it."""
+    """Return whether one of the values equals the expected one, or is a text that contains its words."""
     for value in found:
         if isinstance(value, str) and isinstance(expected, str):
             if words(expected) and {*words(expected)} <= {*words(value)}:

@@ -1,4 +1,4 @@
-"""The effect of an operation on a resource, as far as its name and description tell: `Cancel a pending order` applies to orders that are
+"""Infer the effect of an operation on a resource from its name and description: `Cancel a pending order` applies to orders that are
 `pending` and makes them `cancelled`.
 """
 
@@ -18,14 +18,14 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _BECOMES_PATTERN = r"(?:becomes?|changed? to|set to|marked(?: as)?|turns(?: to)?|is now|will be)\s+[\"'“`]?{value}\b"
 _EXTENDING_VERBS = frozenset({"renew", "extend", "prolong", "postpone"})
 _END_DATE_WORDS = frozenset({"due", "expires", "expiry", "until", "end", "ends", "return"})
-_MAX_STAGES = 30
+_MAX_STATUSES = 30
 _MAX_SENTENCE = 500  # characters
 _EXTENSION = timedelta(days=21)
 
 
 class Effect(Struct, frozen=True):
-    """New values of fields, and the condition: `field` must have one of the allowed values, if there are any; `rule` is the sentence that
-    says so. `extends_dates`: end dates move into the future.
+    """New values of fields, and the condition: `field` must have one of the allowed values, if there are any; `rule` is the sentence with
+    the condition. `extends_dates`: end dates are moved to a later date.
     """
 
     new_values: dict[str, Any] = {}
@@ -35,7 +35,7 @@ class Effect(Struct, frozen=True):
     extends_dates: bool = False
 
     def changes_to(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changes to a row, beside those that the arguments make."""
+        """Return the changes to a row, in addition to those by the arguments."""
         changes = {name: value for name, value in self.new_values.items() if name in row}
         for name, value in row.items() if self.extends_dates else ():
             if isinstance(value, str) and _END_DATE_WORDS & {*split_name(name)}:
@@ -51,13 +51,13 @@ class Effect(Struct, frozen=True):
 
 
 def find_effect(operation: Operation, kind: ResourceKind, policy: str = "") -> Effect:
-    """Return the effect of an operation on resources of a kind; none for a read. `policy` is the description of the API."""
+    """Return the effect of an operation on resources of a kind; a read has none. `policy` is the description of the API."""
     if not operation.writes:
         return Effect()
     name = " ".join(split_name(operation.tool.name))
     texts = [name[:_MAX_SENTENCE], *_sentences(operation.tool.description)]
     new_values: dict[str, Any] = {}
-    for field, values in _stages(kind).items():
+    for field, values in _status_fields(kind).items():
         value = _value_by_text(values, " ".join(texts)) or _value_by_verb(values, split_name(operation.tool.name)[:1])
         if value is not None:
             new_values[field] = value
@@ -66,16 +66,16 @@ def find_effect(operation: Operation, kind: ResourceKind, policy: str = "") -> E
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each cut to a maximum length."""
+    """Return the sentences of a text, each truncated to a maximum length."""
     return [sentence[:_MAX_SENTENCE] for sentence in _SENTENCES.split(text) if sentence]
 
 
-def _stages(kind: ResourceKind) -> dict[str, list[str]]:
-    """Return the status fields of a kind with their values."""
+def _status_fields(kind: ResourceKind) -> dict[str, list[str]]:
+    """Return the status fields of a kind, with their values."""
     found = {}
     for name, schema in kind.schemas.items():
         values = simplify_schema(schema).get("enum")
-        if isinstance(values, list) and len(values) <= _MAX_STAGES and {*split_name(name)} & {"status", "state", "stage", "phase"}:
+        if isinstance(values, list) and len(values) <= _MAX_STATUSES and {*split_name(name)} & {"status", "state", "stage", "phase"}:
             found[name] = [value for value in values if isinstance(value, str) and value]
     return found
 
@@ -91,12 +91,12 @@ def _value_by_verb(values: list[str], verb: tuple[str, ...]) -> str | None:
 
 
 def _condition(kind: ResourceKind, texts: list[str], policy: list[str], verb: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """Return field, allowed values and sentence of the condition; all empty where there is none."""
+    """Return field, allowed values and sentence of the condition; all empty if there is none."""
     noun = kind.name.replace("_", " ")
     noun_pattern = f"(?:{re.escape(noun)}|{re.escape(plural(noun))})"
     stem = verb[0].removesuffix("e") if verb else ""
     policy_rules = [text for text in policy if stem and stem in text.lower() and text.lower().lstrip(" -*").startswith("only ")]
-    for field, values in _stages(kind).items():
+    for field, values in _status_fields(kind).items():
         for text in [*texts, *policy_rules]:
             if re.search(r"\b(?:cannot|can't|not|never)\b", text, re.IGNORECASE):
                 continue

@@ -1,4 +1,4 @@
-"""Split the names of APIs (`order_id`, `dueOn`, `OrderSummary`) into words."""
+"""Split the names in an API (`order_id`, `dueOn`, `OrderSummary`) into words, and interpret them."""
 
 import re
 from functools import lru_cache
@@ -33,7 +33,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 
 def singular(word: str) -> str:
-    """Return the singular of a noun; any other word as it is."""
+    """Return the singular of a noun; any other word unchanged."""
     if word in _SAME_IN_SINGULAR or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies") and word not in _PLURALS_IN_IES:
@@ -49,7 +49,7 @@ def plural(noun: str) -> str:
 
 
 def resource_noun(name: str) -> str:
-    """Return the kind of resource that the name of a schema, field or path segment means: `order` for `OrderSummary` and `orders`."""
+    """Return the kind of resource for the name of a schema, field or path segment: `order` for `OrderSummary` and `orders`."""
     words = [word for word in split_name(name.replace("ListItem", "")) if word not in _GENERIC_WORDS] or list(split_name(name))
     return "_".join([*words[:-1], singular(words[-1])]) if words else ""
 
@@ -63,7 +63,7 @@ def key_stem(name: str) -> str | None:
 
 
 def is_id(name: str) -> bool:
-    """Return whether the last word of a name means an id."""
+    """Return whether a name is that of an id, by its last word."""
     words = split_name(name)
     return bool(words) and words[-1] in _ID
 

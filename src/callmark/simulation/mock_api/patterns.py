@@ -1,4 +1,4 @@
-"""Generate a text that matches a pattern: `RL204417` for `^RL[0-9]{6}$`. Supports the patterns that ids have, not all of them."""
+"""Generate a text that matches a regular expression: `RL204417` for `^RL[0-9]{6}$`. Only patterns that are common for ids are supported."""
 
 import re
 import string
@@ -16,7 +16,7 @@ _MAX_CHOICES = 5000  # nested repetitions multiply
 
 
 class _BoundedRandom:
-    """Random choices, up to a limit; one more raises `ValueError`."""
+    """Random choices up to a limit; beyond it, they raise `ValueError`."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -37,7 +37,7 @@ class _BoundedRandom:
 
 
 def text_matching(pattern: str, random: Random) -> str | None:
-    """Return a text that matches the pattern; None where it is not supported or too long."""
+    """Return a text that matches the pattern; None if the pattern is not supported or too long."""
     if len(pattern) > _MAX_LENGTH:
         return None
     try:
@@ -49,7 +49,7 @@ def text_matching(pattern: str, random: Random) -> str | None:
 
 
 def _alternatives(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:
-    """Return one of several alternatives, up to a closing parenthesis or the end."""
+    """Return a text for one of several alternatives, up to a closing parenthesis or the end."""
     texts: list[str] = []
     text = ""
     while index < len(pattern) and pattern[index] != ")":

@@ -4,7 +4,7 @@ from callmark.simulation.mock_api.resource_kinds import Field, ResourceKinds
 
 
 class ResourceRelations:
-    """Which kind belongs to which: by a field that has the key of the other (`parent`), or by being nested in it only (`owner`)."""
+    """Relations between kinds: a kind belongs to its `parent`, whose key it has in a field, or to its `owner`, in which it is nested."""
 
     def __init__(self, kinds: ResourceKinds) -> None:
         self.kinds = kinds
@@ -27,15 +27,15 @@ class ResourceRelations:
         self.order = self._order_kinds()
 
     def is_derived(self, kind: str, field: Field) -> bool:
-        """Return whether a list field follows from references to its row: the `orders` of a user, where orders have a `user_id`."""
+        """Return whether a list field is derived from references to its row: the `orders` of a user, if orders have a `user_id`."""
         return field.many and field.role in ("keys", "whole") and self.reference_field(field.kind, kind) is not None
 
     def reference_field(self, kind: str, other: str) -> Field | None:
-        """Return the field in which rows of a kind have the key of another kind; None where there is none."""
+        """Return the field in which rows of a kind store the key of another kind, or None."""
         return next((field for field in self.kinds.by_name[kind].fields.values() if field.role == "key" and field.kind == other), None)
 
     def _order_kinds(self) -> list[str]:
-        """Return the kinds so that referenced kinds come before those that reference them, as far as possible."""
+        """Return the kinds in dependency order: referenced kinds come first, as far as possible."""
         remaining = list(self.kinds.by_name)
         ordered: list[str] = []
         while remaining:

@@ -1,4 +1,4 @@
-"""Render rows as a response: the fields of its schema, with nested resources."""
+"""Render rows as responses: the fields of the schema, with nested resources."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from callmark.simulation.mock_api.values import ValueContext
 
 
 def render_row(store: ResourceStore, kind: str, row: Row, schema: Any, *, depth: int = 0) -> Row:
-    """Return the row as a response of that schema shows it."""
+    """Return the row as a response with this schema."""
     own_kind, rendered = store.kind(kind), {}
     key = row[own_kind.key]
     for name, item in properties(simplify_schema(schema)).items():

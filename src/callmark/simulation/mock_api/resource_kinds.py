@@ -1,7 +1,7 @@
-"""The kinds of resources of an API, found in its responses: an object with a key is a resource (`order`, by `order_id`).
+"""Find the kinds of resources of an API in its responses: an object with a key is a resource (`order`, by `order_id`).
 
-Fields reference other resources by key (`user_id` of an order) or nest them (`items`). Parameters that are keys reference resources too, so
-an operation has the kind that it returns, and takes keys of this and other kinds.
+Fields reference other resources by key (`user_id` of an order) or nest them (`items`). Parameters that are keys reference resources too: an
+operation returns resources of one kind, and takes keys of this and other kinds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ _WRAPPER_NAMES = frozenset(
 )
 _SCALAR_TYPES = ("string", "integer", "number")
 _PERSONAL = frozenset({"name", "email", "phone", "username", "firstname", "lastname", "login", "birth", "born"})
-_NOT_KEYS = frozenset(  # path parameters that many resources share
+_NOT_KEYS = frozenset(  # path parameters that many kinds share
     {"name", "title", "type", "kind", "status", "state", "date", "day", "month", "year", "version", "category", "language", "city"}
 )
 
 
 class Field(Struct, frozen=True):
-    """A field: a plain value, one key or several of another kind, or nested resources (`is_complete`)."""
+    """A field: a plain value, one or several keys of another kind, or nested resources (`whole`)."""
 
     name: str
     schema: dict[str, Any]
@@ -38,7 +38,7 @@ class Field(Struct, frozen=True):
 
 
 class ResourceKind(Struct):
-    """A kind of resource: the name of its key, all names of it in responses (`aliases`, its own first), and its fields."""
+    """A kind of resource: the name of its key, all names of the key in responses (`aliases`, the main one first), and its fields."""
 
     name: str
     key: str
@@ -49,13 +49,13 @@ class ResourceKind(Struct):
 
     @property
     def is_person(self) -> bool:
-        """Return whether it is a person, by its name; an account is one where it has personal fields."""
+        """Return whether the kind is a person, by its name; an account is one if it has personal fields."""
         person_words = {*self.name.split("_")} & PEOPLE
         return bool(person_words - RECORDS) or (bool(person_words) and any(_PERSONAL & {*split_name(name)} for name in self.schemas))
 
 
 class Subject(Struct, frozen=True):
-    """What an operation returns: one or `many` resources of a kind; `path` are the fields of the response that lead to them."""
+    """The resources that an operation returns: one or `many` of a kind; `path` are the response fields that lead to them."""
 
     kind: str
     many: bool
@@ -63,7 +63,7 @@ class Subject(Struct, frozen=True):
 
 
 class ResourceKinds:
-    """The kinds that the operations of an API return or take keys of. Those in `created_only` are created, never read."""
+    """The kinds that the operations of an API return or take keys of. Resources of the kinds in `created_only` are never read."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._candidates: dict[str, ResourceKind] = {}
@@ -74,14 +74,15 @@ class ResourceKinds:
         self.by_name: dict[str, ResourceKind] = {}
         named = {kind for operation in operations for kind in self._mentioned_kinds(operation)}
         self.by_name = {name: kind for name, kind in self._candidates.items() if name in named}
-        read_operations = [member for member in operations if not member.writes]
-        read_kinds = {subject.kind for member in read_operations if (subject := self.subject(member)) is not None}
-        self.created_only = {*self.by_name} - read_kinds - {kind for member in operations for kind in self.key_parameters(member).values()}
+        read_operations = [operation for operation in operations if not operation.writes]
+        read_kinds = {subject.kind for operation in read_operations if (subject := self.subject(operation)) is not None}
+        key_kinds = {kind for operation in operations for kind in self.key_parameters(operation).values()}
+        self.created_only = {*self.by_name} - read_kinds - key_kinds
         for kind in self.by_name.values():
             kind.fields = {name: self._field(name, schema, kind) for name, schema in kind.schemas.items()}
 
     def kind_of_field(self, name: str) -> str:
-        """Return the kind that a key of that name identifies; empty where it is not a key, or of no known kind."""
+        """Return the kind that a key with this name identifies; empty if it is not a key, or its kind is unknown."""
         words = split_name(name)
         exact = [kind for kind in self._candidates.values() if not is_id(kind.key) and split_name(kind.key) == words]
         if exact:
@@ -93,7 +94,7 @@ class ResourceKinds:
         return max(fitting, key=len, default="")
 
     def kind_of_parameter(self, name: str, path: str) -> str:
-        """Return the kind that a parameter is a key of, also for `id` in a path; empty where it is none."""
+        """Return the kind that a parameter is a key of, also for `id` in a path; empty if it is not a key."""
         found = self.kind_of_field(name)
         if found or key_stem(name) != "":
             return found
@@ -102,13 +103,13 @@ class ResourceKinds:
         return noun if noun in self._candidates else ""
 
     def kind_of_object(self, schema: Any) -> str:
-        """Return the kind of an object; empty where it has none."""
+        """Return the kind of an object; empty if it has none."""
         simplified = simplify_schema(schema)
         found = self._detect(simplified, "", is_top=False)
         return found[0] if found is not None and found[0] in self.by_name else ""
 
     def subject(self, operation: Operation) -> Subject | None:
-        """Return what an operation returns; None where that has no kind."""
+        """Return what an operation returns; None if it is not a resource."""
         return self._subject(operation.response, _path_noun(operation.path), ())
 
     def key_parameters(self, operation: Operation) -> dict[str, str]:
@@ -143,7 +144,7 @@ class ResourceKinds:
         return next((subject for subject in nested if subject is not None), None)
 
     def _collect(self, schema: Any, noun: str, *, is_top: bool, depth: int, top_only: bool) -> None:
-        """Collect every kind in a response. A response that starts with the key of another kind counts only where nothing else shows it."""
+        """Collect every kind in a response. A response that starts with the key of another kind counts only if no other response has it."""
         simplified = simplify_schema(schema)
         if simplified.get("type") == "array":
             self._collect(simplified.get("items"), noun, is_top=False if not depth else is_top, depth=depth + 1, top_only=top_only)
@@ -170,7 +171,7 @@ class ResourceKinds:
             kind.required_fields.update(required(simplified))
 
     def _detect(self, simplified: Mapping[str, Any], noun: str, *, is_top: bool) -> tuple[str, str, bool] | None:
-        """Return kind, key and whether that is certain of an object; None where it has no key."""
+        """Return the kind and the key of an object, and whether they are certain; None if it has no key."""
         fields = {
             name: member
             for name, member in properties(simplified).items()
@@ -220,12 +221,12 @@ def _is_container(schema: Any) -> bool:
 
 
 def _inner_noun(name: str, outer: str) -> str:
-    """Return the noun for a field of a response: that of the response for a mere wrapper such as `data`."""
+    """Return the noun for a field of a response; for a wrapper such as `data`, the noun of the response."""
     return outer if name.lower() in _WRAPPER_NAMES else resource_noun(name)
 
 
 def _find_path_keys(operations: Sequence[Operation]) -> dict[str, set[str]]:
-    """Return the keys that paths use, by noun: `plate` of a vehicle, for `/vehicles/{plate}`."""
+    """Return the keys in paths, by noun: `plate` of a vehicle, for `/vehicles/{plate}`."""
     found: dict[str, set[str]] = {}
     for operation in operations:
         for before, part in pairwise(part for part in operation.path.split("/") if part):
@@ -241,5 +242,5 @@ def _path_noun(path: str) -> str:
     for index in range(len(parts) - 1, -1, -1):
         if parts[index].startswith("{") and index and not parts[index - 1].startswith("{") and index >= len(parts) - 2:
             return resource_noun(parts[index - 1])
-    named_id = [part for part in parts if not part.startswith("{")]
-    return resource_noun(named_id[-1]) if named_id else ""
+    nouns = [part for part in parts if not part.startswith("{")]
+    return resource_noun(nouns[-1]) if nouns else ""

@@ -1,6 +1,6 @@
 """The resources of a mock API: initial rows of every kind, referenced kinds first, so that every reference points to an existing row.
 
-Rows are never modified in place: a change is a new row.
+Rows are never modified in place: a change replaces the row.
 """
 
 import re
@@ -14,14 +14,14 @@ from callmark.simulation.mock_api.relations import ResourceRelations
 from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind
 from callmark.simulation.mock_api.sample_data import TODAY
 from callmark.simulation.mock_api.schemas import simplify_schema
-from callmark.simulation.mock_api.values import STAGES, ValueContext, ValueGenerator
+from callmark.simulation.mock_api.values import STATUS_WORDS, ValueContext, ValueGenerator
 
 Row = dict[str, Any]
 Tables = dict[str, dict[str, Row]]
 
 _PERSON_COUNT, _ROW_COUNT = 3, 5  # of a kind without a parent
-_MAX_ROWS, _MAX_TOTAL_ROWS = 24, 1500  # of a kind, and of all together: a large API must open fast
-_CHILD_COUNT = (2, 3)  # of one parent
+_MAX_ROWS, _MAX_TOTAL_ROWS = 24, 1500  # per kind and in total: a large API must open fast
+_CHILD_COUNT = (2, 3)  # per parent
 _LATER_EVENT_WORDS = (
     "cancel",
     "return",
@@ -45,9 +45,9 @@ _TOTAL_WORDS = frozenset({"total", "subtotal"})
 
 
 class ResourceStore:
-    """All rows of one conversation. `tables` has the initial, created and changed ones.
+    """All rows of one conversation. `tables` has the initial, created and changed rows.
 
-    A row that is read by an unknown key is generated and kept in `looked_up`: reading changes no table.
+    A row that is read by an unknown key is generated and stored in `looked_up`: reading changes no table.
     """
 
     def __init__(self, relations: ResourceRelations, seed: str) -> None:
@@ -55,11 +55,11 @@ class ResourceStore:
         self.values = ValueGenerator(seed)
         self.tables: Tables = {name: {} for name in relations.kinds.by_name}
         self.looked_up: Tables = {name: {} for name in relations.kinds.by_name}
-        self.deleted_unlisted: Tables = {}  # rows that were deleted without ever being in the tables
+        self.deleted_unlisted: Tables = {}  # deleted rows that were never in the tables
         self._deleted: set[tuple[str, str]] = set()
         self._key_counts: dict[str, int] = {}
-        self._target = self.tables  # where rows that are created with another go
-        self._looked_up_path = ""  # of the row that is being looked up
+        self._target = self.tables  # where rows that are created along with another are stored
+        self._looked_up_path = ""  # path of the row that is being looked up
         for name in relations.order:
             self._create_initial_rows(name)
 
@@ -83,23 +83,20 @@ class ResourceStore:
         yield from list(self.looked_up[kind].items())
 
     def get(self, kind: str, key: Any) -> Row | None:
-        """Return the row of a key; None where it was deleted. A row of an unknown key is generated."""
+        """Return the row with this key; None if it was deleted. A row with an unknown key is generated."""
         text = str(key)
         if (kind, text) in self._deleted:
             return None
         row = self.tables[kind].get(text) or self.looked_up[kind].get(text)
         if row is None:
             numbers = self._key_counts
-            self._target, self._looked_up_path, self._key_counts = (
-                self.looked_up,
-                f"{kind}/{text}/",
-                {},
-            )  # a lookup must not influence later keys
+            # separate key counts, because a lookup must not influence later keys
+            self._target, self._looked_up_path, self._key_counts = self.looked_up, f"{kind}/{text}/", {}
             row = self.looked_up[kind][text] = self._new(kind, key, {})
             for name, field in self.relations.parent.items():
                 if field.kind == kind and name != kind:
-                    for generate in self._children(name, field, key):
-                        self.looked_up[name].setdefault(str(generate[self.kind(name).key]), generate)
+                    for child in self._children(name, field, key):
+                        self.looked_up[name].setdefault(str(child[self.kind(name).key]), child)
             self._target, self._looked_up_path, self._key_counts = self.tables, "", numbers
         return row
 
@@ -112,15 +109,15 @@ class ResourceStore:
         return row
 
     def delete(self, kind: str, key: Any) -> None:
-        """Delete the row of a key."""
+        """Delete the row with this key."""
         text = str(key)
         self._deleted.add((kind, text))
         if self.tables[kind].pop(text, None) is None and self.looked_up[kind].pop(text, None) is not None:
             self.deleted_unlisted.setdefault(kind, {})[text] = {"deleted": True}
 
     def create(self, kind: str, given: Mapping[str, Any], *, omitted: Set[str] = frozenset()) -> Row:
-        """Create a row with these values, dated today. A given key is used unless it is taken. The row lacks optional fields that the call
-        `omitted`.
+        """Create a row with these values, dated today. A given key is used unless it is taken. Optional fields in `omitted`, which the call
+        did not give, are left out.
         """
         own_kind = self.kind(kind)
         key = next((given[name] for name in own_kind.aliases if name in given), None)
@@ -133,7 +130,7 @@ class ResourceStore:
             for name, value in item.items()
             if name in own_kind.fields and name not in own_kind.aliases
         }
-        given = {**self._initial_stages(own_kind), **nested, **given}
+        given = {**self._initial_statuses(own_kind), **nested, **given}
         row = {
             name: value
             for name, value in self._new(kind, key, given).items()
@@ -144,17 +141,17 @@ class ResourceStore:
                 row[name] = TODAY.isoformat() + value[10:]
         return self.put(kind, row)
 
-    def _initial_stages(self, kind: ResourceKind) -> Row:
+    def _initial_statuses(self, kind: ResourceKind) -> Row:
         """Return the first value of every status field."""
         found = {}
         for name, field in kind.fields.items():
             choices = simplify_schema(field.schema).get("enum")
-            if split_name(name)[-1:] in STAGES and isinstance(choices, list) and choices:
+            if split_name(name)[-1:] in STATUS_WORDS and isinstance(choices, list) and choices:
                 found[name] = choices[0]
         return found
 
     def with_values(self, kind: str, row: Row, given: Mapping[str, Any]) -> Row:
-        """Return the row with these values, also in nested objects; values without a field are added."""
+        """Return the row with these values, nested objects included; values without a field are added."""
         own_kind = self.kind(kind)
         values = dict(row)
         for name, value in given.items():
@@ -173,10 +170,8 @@ class ResourceStore:
                 None,
             )
             if nested is not None:
-                replaced_whole = sum(item in given for item in values[nested]) * 2 > len(
-                    values[nested]
-                )  # an address is replaced as a whole
-                remaining = {item: old for item, old in values[nested].items() if item in given or not replaced_whole}
+                is_replaced = sum(item in given for item in values[nested]) * 2 > len(values[nested])  # such as an address
+                remaining = {item: old for item, old in values[nested].items() if item in given or not is_replaced}
                 values[nested] = {**remaining, name: value}
             else:
                 values[similar_field or name] = self._to_field_value(value, field) if field else value
@@ -194,9 +189,9 @@ class ResourceStore:
                             yield other, row
 
     def _create_initial_rows(self, name: str) -> None:
-        """Create the initial rows of a kind: a few for each parent."""
+        """Create the initial rows of a kind: a few per parent."""
         kind = self.kind(name)
-        if name in self.relations.owner or name in self.relations.kinds.created_only:  # created with their container, or on request only
+        if name in self.relations.owner or name in self.relations.kinds.created_only:  # created with their container, or only on request
             return
         field = self.relations.parent.get(name)
         if field is None or not self.tables[field.kind]:
@@ -206,8 +201,8 @@ class ResourceStore:
         limit = max(min(_MAX_ROWS, _MAX_TOTAL_ROWS // len(self.tables)), _CHILD_COUNT[1])
         for row in list(self.tables[field.kind].values()):
             if len(self.tables[name]) < limit:
-                for generate in self._children(name, field, row[self.kind(field.kind).key]):
-                    self.put(name, generate)
+                for child in self._children(name, field, row[self.kind(field.kind).key]):
+                    self.put(name, child)
 
     def _children(self, name: str, field: Field, key: Any) -> Iterator[Row]:
         number = self.values.random(name, str(key), "number").randint(*_CHILD_COUNT)
@@ -215,7 +210,7 @@ class ResourceStore:
             yield self._new(name, self._key(self.kind(name)), {field.name: key})
 
     def _key(self, kind: ResourceKind) -> Any:
-        """Return an unused key; during a lookup it depends on that lookup alone."""
+        """Return an unused key; during a lookup, it depends only on that lookup."""
         schema = kind.schemas.get(kind.key, {})
         for _ in range(50):
             number = self._key_counts[kind.name] = self._key_counts.get(kind.name, 0) + 1
@@ -231,7 +226,7 @@ class ResourceStore:
         return f"{kind.name}-{self._key_counts[kind.name]}" if isinstance(key, str) else self._key_counts[kind.name]
 
     def _vary_prefix(self, kind: ResourceKind, key: Any, number: int) -> Any:
-        """Vary the prefix of a key that is a value of another field (`credit_card_4421097`) among these values."""
+        """Vary the prefix of a key that is a value of another field (`credit_card_4421097`) among the values of that field."""
         for schema in kind.schemas.values() if isinstance(key, str) else ():
             choices = [choice for choice in simplify_schema(schema).get("enum") or () if isinstance(choice, str) and len(choice) > 2]
             prefix = next((choice for choice in choices if key.startswith(f"{choice}_")), None)
@@ -265,7 +260,7 @@ class ResourceStore:
         return self.with_values(name, row, rest) if rest else self._update_totals(self._copy_referenced_fields(kind, row))
 
     def _plain_value(self, kind: ResourceKind, field: Field, context: ValueContext, random: Random) -> Any:
-        """Return a value: the prefix of the key, where that is one of the choices; a name is unique in its kind, if possible."""
+        """Return a value: the prefix of the key if it is one of the choices; a name is unique in its kind, if possible."""
         choices = simplify_schema(field.schema).get("enum")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, str) and len(choice) > 2 and context.key.startswith(f"{choice}_"):
@@ -280,7 +275,7 @@ class ResourceStore:
         return value
 
     def _reference_key(self, kind: ResourceKind, field: Field, row: Row) -> Any:
-        """Return the key of a row to reference: one with the same parent, if there is any."""
+        """Return the key of a row to reference: one with the same parent, if there is one."""
         rows = list(self.tables[field.kind].items())
         parent = self.relations.parent.get(kind.name)
         if parent is not None and parent.name in row and parent.name != field.name:
@@ -305,7 +300,7 @@ class ResourceStore:
         return False
 
     def _nested_rows(self, kind: ResourceKind, field: Field, row: Row) -> Any:
-        """Return the nested rows of a field: new ones where the row owns them, else existing ones."""
+        """Return the nested rows of a field: new ones if the row owns them, else existing ones."""
         other = self.kind(field.kind)
         given = simplify_schema(field.schema)
         random = self.values.random(kind.name, str(row[kind.key]), field.name)
@@ -313,15 +308,15 @@ class ResourceStore:
         limit = given["maxItems"] if isinstance(given.get("maxItems"), int) else 3
         number = random.randint(min(least, 5), max(min(least, 5), min(limit, 3))) if field.many else 1
         if self.relations.owner.get(field.kind) == kind.name:
-            generate = [self._key(other) for _ in range(number)]
-            self._target[field.kind] |= {str(key): self._new(field.kind, key, {}) for key in generate}
+            keys = [self._key(other) for _ in range(number)]
+            self._target[field.kind] |= {str(key): self._new(field.kind, key, {}) for key in keys}
         else:
             shuffled = random.sample(list(self.tables[field.kind].values()), len(self.tables[field.kind]))
             parent = self.relations.parent.get(field.kind)
             distinct = list({str(item.get(parent.name)): item for item in shuffled}.values()) if parent is not None else shuffled
-            generate = [item[other.key] for item in distinct[:number]]
-        container = generate if field.role == "keys" else [{other.key: key} for key in generate]
-        return container if field.many else container[0] if container else None
+            keys = [item[other.key] for item in distinct[:number]]
+        nested = keys if field.role == "keys" else [{other.key: key} for key in keys]
+        return nested if field.many else nested[0] if nested else None
 
     def _to_field_value(self, value: Any, field: Field) -> Any:
         """Return a given value as the field stores it: keys of nested rows become objects."""
@@ -331,7 +326,7 @@ class ResourceStore:
         return value
 
     def _copy_referenced_fields(self, kind: ResourceKind, row: Row) -> Row:
-        """Copy fields of referenced rows: the title beside the key of a book is that book's."""
+        """Copy fields of referenced rows: a title next to the key of a book is the title of that book."""
         for field in kind.fields.values():
             if field.role == "key" and not self.kind(field.kind).is_person:
                 other = self.tables[field.kind].get(str(row.get(field.name)))
@@ -353,21 +348,21 @@ class ResourceStore:
     def _price(self, item: Any) -> float | None:
         if not isinstance(item, dict):
             return None
-        replaced_whole = item
+        row = item
         for kind in self.relations.kinds.by_name.values():
             if kind.key in item and len(item) <= 2:
-                replaced_whole = {**(self.tables[kind.name].get(str(item[kind.key])) or {}), **item}
+                row = {**(self.tables[kind.name].get(str(item[kind.key])) or {}), **item}
                 break
-        price, number = replaced_whole.get("price"), replaced_whole.get("quantity", 1)
+        price, number = row.get("price"), row.get("quantity", 1)
         return price * number if isinstance(price, int | float) and isinstance(number, int | float) else None
 
     def is_later_event(self, kind: ResourceKind, name: str) -> bool:
-        """Return whether a field is about an event that happens after a row is created."""
+        """Return whether a field describes an event after the row was created."""
         return name not in kind.required_fields and any(word.startswith(_LATER_EVENT_WORDS) for word in split_name(name))
 
 
 def values_of(row: Mapping[str, Any], name: str) -> Sequence[Any]:
-    """Return every value of that name in a row and its nested objects; lists are not searched."""
+    """Return every value with this name in a row and its nested objects; lists are not searched."""
     found = [row[name]] if name in row else []
     for value in row.values():
         if isinstance(value, dict):
@@ -376,6 +371,6 @@ def values_of(row: Mapping[str, Any], name: str) -> Sequence[Any]:
 
 
 def _mirror_into_past(day: str) -> str:
-    """Return a future date as far before today."""
+    """Return a future date as a past date, at the same distance from today."""
     ahead = date.fromisoformat(day[:10]) - TODAY
     return (TODAY - abs(ahead)).isoformat() + day[10:]

@@ -1,4 +1,4 @@
-"""Sample data for generated values: people, places, things and texts about them."""
+"""Sample data for generated values: people, places, names of things, and texts."""
 
 from datetime import date
 
@@ -27,7 +27,7 @@ LAST_NAMES = (
         "Ortiz",
     ),
 )
-PLACES = (  # city, state, zip, what its phone numbers begin with
+PLACES = (  # city, state, zip code, area code
     *(("Denver", "CO", "80203", "303"), ("Portland", "OR", "97205", "503"), ("Austin", "TX", "78701", "512")),
     *(("Columbus", "OH", "43215", "614"), ("Nashville", "TN", "37203", "615"), ("Seattle", "WA", "98101", "206")),
     *(("Boston", "MA", "02116", "617"), ("Phoenix", "AZ", "85004", "602"), ("Charlotte", "NC", "28202", "704")),
@@ -35,9 +35,9 @@ PLACES = (  # city, state, zip, what its phone numbers begin with
     *(("Boise", "ID", "83702", "208"), ("Omaha", "NE", "68102", "402"), ("Richmond", "VA", "23219", "804")),
 )
 STREETS = ("Maple Street", "Oak Avenue", "Cedar Lane", "Park Road", "Hillside Drive", "River Street", "Elm Street", "Sunset Boulevard")
-NAMED = ("Alder", "Birch", "Harbor", "Summit", "Juniper", "Meadow", "Granite", "Willow", "Copper", "Lakeside", "Orchard", "Beacon")
+PROPER_NAMES = ("Alder", "Birch", "Harbor", "Summit", "Juniper", "Meadow", "Granite", "Willow", "Copper", "Lakeside", "Orchard", "Beacon")
 
-THINGS: dict[str, tuple[str, ...]] = {  # what something of a kind may be called
+NAMES_BY_KIND: dict[str, tuple[str, ...]] = {
     "product": (
         *("Desk Lamp", "Hiking Boots", "Wool Blanket", "Rain Jacket", "Water Bottle", "Backpack", "Running Shoes", "Bluetooth Speaker"),
         *("Office Chair", "Coffee Grinder", "Yoga Mat", "Travel Mug", "Wall Clock", "Picnic Basket", "Headphones", "Garden Hose"),
@@ -63,11 +63,12 @@ THINGS: dict[str, tuple[str, ...]] = {  # what something of a kind may be called
     "plan": ("Basic", "Standard", "Plus", "Premium", "Family"),
     "service": ("Haircut", "Deep Cleaning", "Tire Change", "Eye Exam", "Dental Cleaning", "Massage"),
 }
-LIKE = {"item": "product", "article": "product", "title": "book", "novel": "book", "drug": "medicine", "medication": "medicine"} | {
+SIMILAR_KINDS = {
+    "item": "product", "article": "product", "title": "book", "novel": "book", "drug": "medicine", "medication": "medicine",
     "class": "course", "lesson": "course", "concert": "event", "show": "event", "movie": "film", "ticket": "task", "issue": "task",
     "todo": "task", "animal": "pet", "dog": "pet", "treatment": "service", "variant": "product", "subscription": "plan",
 }  # fmt: skip
-BY_WORD: dict[str, tuple[str, ...]] = {  # by the last word of a field's name
+VALUES_BY_WORD: dict[str, tuple[str, ...]] = {  # by the last word of a field's name
     "color": ("black", "navy", "red", "olive", "white", "grey"),
     "colour": ("black", "navy", "red", "olive", "white", "grey"),
     "size": ("small", "medium", "large"),

@@ -10,7 +10,7 @@ _SIMPLIFIED = "x-simplified"
 
 
 def simplify_schema(schema: Any, *, depth: int = 0) -> dict[str, Any]:
-    """Return a schema without combinations: of alternatives the first that is not null; `{}` for what is not a schema."""
+    """Return a schema without combinations, with the first alternative that is not null; `{}` for anything that is not a schema."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return {}
     if _SIMPLIFIED in schema:
@@ -35,7 +35,7 @@ def simplify_schema(schema: Any, *, depth: int = 0) -> dict[str, Any]:
 
 
 def simplify_all(schema: Any, *, depth: int = 0) -> dict[str, Any]:
-    """Return a schema with every schema in it simplified, so that `simplify_schema` returns it as it is."""
+    """Return a schema with all nested schemas simplified, so that `simplify_schema` returns it unchanged."""
     found = {**simplify_schema(schema), _SIMPLIFIED: True}
     if isinstance(found.get("properties"), dict) and depth < _MAX_DEPTH:
         members = found["properties"].items()
@@ -59,7 +59,7 @@ def required(schema: Mapping[str, Any]) -> list[str]:
 
 
 def is_cut(schema: Any) -> bool:
-    """Return whether a schema, or that of its items, was cut because it refers to itself."""
+    """Return whether a schema, or the schema of its items, was cut because it refers to itself."""
     if not isinstance(schema, dict):
         return False
     return CUT in schema or (isinstance(schema.get("items"), dict) and CUT in schema["items"])
@@ -70,7 +70,7 @@ def _is_null(schema: Any) -> bool:
 
 
 def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema for values that fit both; for a property of both, the second wins."""
+    """Return a schema for values that fit both; for a property in both, the second wins."""
     merged = {**first, **second}
     if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
         merged["properties"] = first["properties"] | second["properties"]

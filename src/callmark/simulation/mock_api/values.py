@@ -1,6 +1,7 @@
-"""Values that a schema allows and that look as if somebody had entered them: by format, by the field's name, by the example that is given.
+"""Generate values that fit a schema and look realistic: by format, by the name of the field, or like the example in the schema.
 
-The same place of the same seed has always the same value. Fields of one thing belong together: its name, email and city are one person's.
+The same seed always gives the same value in the same place. The fields of a resource belong together: name, email and city are those of one
+person.
 """
 
 import re
@@ -25,15 +26,13 @@ _MAX_TEXT = 1000  # characters
 _TRIES = 20  # for a list without duplicates
 _EXAMPLE_IN_TEXT = re.compile(r"(?:such as|e\.g\.,?|for example,?|like|example:)\s+['\"`]([^'\"`]{2,60})['\"`]", re.IGNORECASE)
 _FUTURE = frozenset(
-    ("due", "expires", "expiry", "expiration", "until", "start", "starts", "end", "ends", "scheduled", "appointment", "needed")
-)
-_FUTURE_TOO = frozenset(
-    ("delivery", "departure", "arrival", "checkin", "checkout", "check", "next", "by", "visit", "deadline", "available")
+    {"due", "expires", "expiry", "expiration", "until", "start", "starts", "end", "ends", "scheduled", "appointment", "needed"}
+    | {"delivery", "departure", "arrival", "checkin", "checkout", "check", "next", "by", "visit", "deadline", "available"}
 )
 _CODE = re.compile(r"[A-Za-z]{0,4}[-_#]?\d{1,8}[A-Za-z]?")  # a seat, a room, a gate
 _PERSON_KEY = re.compile(r"([a-z]{2,})_([a-z]{2,})_\d{2,4}")
 _NOT_NAMES = frozenset(("card", "credit", "gift", "pay", "order", "user", "item", "customer", "account"))
-STAGES = (("status",), ("state",), ("stage",))  # last word of a status field
+STATUS_WORDS = (("status",), ("state",), ("stage",))  # last word of a status field
 _CODES = frozenset({"iban", "plate", "registration", "licence", "license", "serial", "barcode", "imei", "voucher", "coupon"})
 _PERSONAL = frozenset(
     {
@@ -57,7 +56,7 @@ _NAMES = frozenset(("name", "title", "label"))
 
 
 class ValueContext(Struct, frozen=True):
-    """What a value belongs to: the kind and key of a resource."""
+    """The resource that a value belongs to, by kind and key."""
 
     kind: str
     key: str
@@ -76,12 +75,12 @@ class ValueGenerator:
         self._places: dict[ValueContext, tuple[str, ...]] = {}
 
     def random(self, *place: str) -> Random:
-        """Return a random generator for a place, the same for the same seed."""
+        """Return a random number generator for a place; the same seed gives the same numbers."""
         return Random("/".join((self._seed, *place)))
 
     def generate(self, raw_schema: Any, name: str, context: ValueContext, *, random: Random | None = None, depth: int = 0) -> Any:
-        """Return a value for a field of that name: always the same, unless `random` is given. Without a type it is text; objects and lists
-        that are nested too deeply are empty.
+        """Return a value for a field with this name: always the same, unless `random` is given. Without a type, it is a string; objects and
+        lists that are nested too deeply are empty.
         """
         schema = simplify_schema(raw_schema)
         random = random or self.random(context.kind, context.key, name)
@@ -89,7 +88,9 @@ class ValueGenerator:
             return schema["const"]
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return schema["enum"][
-                _early_index(len(schema["enum"]), random) if split_name(name)[-1:] in STAGES else random.randrange(len(schema["enum"]))
+                _early_index(len(schema["enum"]), random)
+                if split_name(name)[-1:] in STATUS_WORDS
+                else random.randrange(len(schema["enum"]))
             ]
         match schema.get("type"):
             case "object":
@@ -116,7 +117,7 @@ class ValueGenerator:
             value_schema = schema.get("additionalProperties")
             if not isinstance(value_schema, dict) or not value_schema or depth > _MAX_DEPTH:
                 return {}
-            keys = random.sample(sample_data.NAMED, 3)
+            keys = random.sample(sample_data.PROPER_NAMES, 3)
             return {key.lower(): self.generate(value_schema, name, context, random=random, depth=depth + 1) for key in keys}
         required_names = required(schema)
         selected = (
@@ -134,7 +135,7 @@ class ValueGenerator:
         count = random.randint(low, min(high, max(low, 3)))
         for attempt in range(count + _TRIES):
             value = self.generate(items, name, context, random=random, depth=depth + 1)
-            if value not in values or attempt >= count + _TRIES - low:  # duplicates only where the minimum needs them
+            if value not in values or attempt >= count + _TRIES - low:  # duplicates only if the minimum requires them
                 values.append(value)
             if len(values) >= count:
                 break
@@ -172,7 +173,7 @@ class ValueGenerator:
         return ""
 
     def _by_name(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random) -> str:
-        """Return a value by the name of the field, else like its examples."""
+        """Return a value by the name of the field, else one like its examples."""
         examples = [text for text in _examples(schema) if text]
         if examples and (is_id(name) or key_stem(name) is not None):
             return _vary_example(random.choice(examples), random, self.person(context))
@@ -187,29 +188,29 @@ class ValueGenerator:
         if _NAMES & {*words[-1:]} and (context.is_person or {*words[:-1]} & (PEOPLE | PROFESSIONS)):
             return " ".join(self.person(context))
         kind = (words[-2] if len(words) > 1 else context.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
-        if samples := sample_data.THINGS.get(sample_data.LIKE.get(kind, kind)):
+        if samples := sample_data.NAMES_BY_KIND.get(sample_data.SIMILAR_KINDS.get(kind, kind)):
             return random.choice(samples)
         if examples:
             return _vary_example(examples[0], random, self.person(context)) if _CODE.fullmatch(examples[0]) else examples[0]
         if words[-1:] in (("url",), ("urls",), ("uri",), ("link",), ("website",)):
             return self._by_format("uri", name, random)
         if kind:
-            return f"{random.choice(sample_data.NAMED)} {kind.replace('_', ' ').title()}".strip()
+            return f"{random.choice(sample_data.PROPER_NAMES)} {kind.replace('_', ' ').title()}".strip()
         if {"date", "day"} & {*words} or words[-1:] in (("on",), ("at",)):
             return _generate_date(name, random).isoformat()
         if words[-1:] == ("time",):
             return f"{random.randint(8, 17):02}:{random.choice((0, 15, 30, 45)):02}"
         for word in (*reversed(words), *map(singular, reversed(words))):
-            if word in sample_data.BY_WORD:
-                return random.choice(sample_data.BY_WORD[word])
+            if word in sample_data.VALUES_BY_WORD:
+                return random.choice(sample_data.VALUES_BY_WORD[word])
         if isinstance(schema.get("default"), str):
             return str(schema["default"])
         if {*words[-1:]} & (PEOPLE | PROFESSIONS) - RECORDS:
             return " ".join(self.person(ValueContext(words[-1], context.key)))
-        return _generate_code(words[-1], random) if words and _is_code(words[-1]) else random.choice(sample_data.NAMED)
+        return _generate_code(words[-1], random) if words and _is_code(words[-1]) else random.choice(sample_data.PROPER_NAMES)
 
     def person(self, context: ValueContext) -> tuple[str, str]:
-        """Return first and last name of the person; those in the key, where it is made of a name."""
+        """Return first and last name of the person; those in the key, if it contains a name."""
         if context not in self._people:
             parts = _PERSON_KEY.fullmatch(context.key)
             random = self.random(context.kind, context.key, "person")
@@ -260,7 +261,7 @@ def _examples(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _vary_example(example: str, random: Random, person: tuple[str, str]) -> str:
-    """Return a key like the example: `#W2378156` for `#W0000000`, `mei_chen_312` for `sara_doe_496`."""
+    """Return a key in the form of the example: `#W2378156` for `#W0000000`, `mei_chen_312` for `sara_doe_496`."""
     if (parts := _PERSON_KEY.fullmatch(example)) and not {parts[1], parts[2]} & _NOT_NAMES:
         return f"{person[0]}_{person[1]}_{random.randint(100, 999)}".lower()
     if not any(map(str.isdigit, example)):
@@ -276,7 +277,7 @@ def _generate_key(name: str, context: ValueContext, random: Random) -> str:
 
 
 def _is_code(word: str) -> bool:
-    """Return whether a word means a code of letters and digits: `plate`, or a word that cannot be pronounced (`mrn`)."""
+    """Return whether a word names a code of letters and digits: `plate`, or a word without vowels (`mrn`)."""
     return word in _CODES or (1 < len(word) <= 5 and word.isalpha() and not {*word} & {*"aeiouy"})
 
 
@@ -293,7 +294,7 @@ def _generate_date(name: str, random: Random) -> date:
         return sample_data.TODAY - timedelta(days=random.randint(20 * 365, 70 * 365))
     if words & {"since", "joined", "registered", "hired"}:
         return sample_data.TODAY - timedelta(days=random.randint(200, 3000))
-    if words & (_FUTURE | _FUTURE_TOO) or words in ({"date"}, {"day"}):
+    if words & _FUTURE or words in ({"date"}, {"day"}):
         return sample_data.TODAY + timedelta(days=random.randint(3, 60))
     return sample_data.TODAY - timedelta(days=random.randint(2, 60))
 
@@ -303,5 +304,5 @@ def _item_count(value: Any, default: int) -> int:
 
 
 def _early_index(number: int, random: Random) -> int:
-    """Return the index of a stage; the first ones are more likely."""
+    """Return the index of a status; the first ones are more likely."""
     return min(random.randrange(number), random.randrange(number))

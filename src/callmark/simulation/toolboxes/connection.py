@@ -1,7 +1,7 @@
-"""A connection to a tool server that speaks MCP, over its pipes or over HTTP.
+"""A connection to an MCP tool server, over its standard input and output or over HTTP.
 
-The SDK's contexts must be entered and left in one task, so a connection runs in its own task and serves requests of others. Any failure is
-a `ModelError` that names the server and what happened, with the end of the server's output.
+The SDK's contexts must be entered and exited in the same task, so a connection runs in its own task and serves requests from others. Any
+failure is a `ModelError` that names the server and the cause, with the end of the server's output.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-START_TIMEOUT = 30.0  # seconds; at least, however short the time-out of a call is
+START_TIMEOUT = 30.0  # seconds; a minimum, even if the timeout of a call is shorter
 _MAX_BODY = 2 * MAX_LINE  # bytes of an HTTP response
 _CONNECT_TIMEOUT = 10.0  # seconds
 
 
 class Server(Struct, frozen=True):
-    """A server: a command or an address. Only `name` may be shown."""
+    """A server: a command or a URL. Both may contain secrets; `name` does not."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Server(Struct, frozen=True):
 
 
 def read_server(text: str, keys: Keys) -> Server:
-    """Return the server that `mcp:TEXT` names; an invalid address or command raises `BadInput`."""
+    """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`."""
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
@@ -47,17 +47,17 @@ def read_server(text: str, keys: Keys) -> Server:
     try:
         command = shlex.split(text)
     except ValueError as error:
-        raise BadInput(f"the command of mcp: cannot be read: {str(error).lower()}", "Quote it as in a shell.") from None
+        raise BadInput(f"mcp: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
     if not command or not command[0]:
-        raise BadInput("mcp: names no program", "Name one with its arguments: mcp:'python server.py'.")
+        raise BadInput("mcp: expected a command, got an empty one", "For example mcp:'python server.py'.")
     return Server(keys.hide(program_name(command)), tuple(command))
 
 
 class Connection:
-    """Connects on `start`. `close` may be called at any time and repeatedly, `request` from any task of the same event loop."""
+    """Connects on `start`. `close` may be called at any time and repeatedly, `request` from any task in the same event loop."""
 
     def __init__(self, server: Server, *, timeout: float, keys: Keys, mode: str = "auto") -> None:
-        self.is_suspect = False  # a request timed out, so the server may hang
+        self.has_timed_out = False  # the server may hang
         self._server = server
         self._timeout = timeout
         self._keys = keys
@@ -68,7 +68,7 @@ class Connection:
         self._failure = ""
 
     async def start(self) -> "Connection":
-        """Connect and initialize; a failure raises `ModelError` and leaves nothing behind."""
+        """Connect and initialize; a failure raises `ModelError` and leaves no process behind."""
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         limit = max(self._timeout, START_TIMEOUT)
         try:
@@ -78,8 +78,8 @@ class Connection:
             pending: list[asyncio.Future[Any]] = [ready, self._task]
             await asyncio.wait(pending, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not ready.done():
-                reason = self._failure or f"it did not begin to speak MCP within {limit:g} s"
-                raise self._error(f"cannot be used: {reason}{self._last_words()}")
+                reason = self._failure or f"it did not complete the MCP handshake within {limit:g} s"
+                raise self._error(f"cannot be used: {reason}{self._output_tail()}")
             self.client = ready.result()
         except BaseException:
             await self.close()
@@ -88,33 +88,33 @@ class Connection:
 
     @property
     def is_closed(self) -> bool:
-        return self._task is None or self._task.done() or self._closing.is_set() or bool(self._process and self._process.end)
+        return self._task is None or self._task.done() or self._closing.is_set() or bool(self._process and self._process.exit_reason)
 
-    async def request(self, what: str, send: "Callable[[Client], Awaitable[T]]", *, timeout: float = 0.0) -> T:
-        """Return the result of a request. An error response of the server raises the SDK's `MCPError`."""
+    async def request(self, name: str, send: "Callable[[Client], Awaitable[T]]", *, timeout: float = 0.0) -> T:
+        """Return the result of a request, called `name` in messages. An error response of the server raises the SDK's `MCPError`."""
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT
 
         limit = timeout or self._timeout
         if self.is_closed:
-            raise self._error(f"did not answer {what}: {await self._ending()}")
+            raise self._error(f"did not respond to {name}: {await self._exit_reason()}")
         try:
             async with asyncio.timeout(limit):
                 return await send(self.client)
         except TimeoutError:
-            self.is_suspect = True
-            raise self._error(f"did not answer {what} within {limit:g} s{self._last_words()}") from None
+            self.has_timed_out = True
+            raise self._error(f"timed out: no response to {name} within {limit:g} s{self._output_tail()}") from None
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._error(f"did not answer {what}: {await self._ending() or error}") from None
+                raise self._error(f"did not respond to {name}: {await self._exit_reason() or error}") from None
             if error.code in (INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT):
-                raise self._error(f"failed at {what}: {quote(str(error))}{self._last_words()}") from None
+                raise self._error(f"returned an error for {name}: {quote(str(error))}{self._output_tail()}") from None
             raise
         except (RuntimeError, ValueError) as error:  # raised by the SDK for an invalid response
-            raise self._error(f"answered {what} with what is no answer: {quote(str(error))}") from None
+            raise self._error(f"returned an invalid response to {name}: {quote(str(error))}") from None
 
     async def close(self) -> None:
-        """Close the connection, and end the server's process with its children."""
+        """Close the connection, and stop the server process with its children."""
         self._closing.set()
         if self._task is None:
             return
@@ -131,7 +131,7 @@ class Connection:
         try:
             return ServerProcess(list(command))
         except FileNotFoundError:
-            raise ModelError(f"there is no program called {self._keys.hide(command[0])!r} for the tool server") from None
+            raise ModelError(f"the tool server {self._keys.hide(command[0])!r} cannot be started: no such program") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ModelError(f"the tool server {self._server.name} cannot be started: {reason}") from None
@@ -139,14 +139,14 @@ class Connection:
     async def _run(self, ready: "asyncio.Future[Client]") -> None:
         from mcp import Client
 
-        logging.getLogger("mcp").addHandler(_NULL_HANDLER)  # else the SDK logs what we raise as `ModelError`
+        logging.getLogger("mcp").addHandler(_NULL_HANDLER)  # otherwise the SDK also logs what we raise as `ModelError`
         try:
             transport = self._process.streams() if self._process is not None else self._http_transport()
             async with Client(transport, mode=self._mode, cache=None) as client:
                 if not ready.done():
                     ready.set_result(client)
                 await self._closing.wait()
-        except Exception as error:  # of the SDK and the libraries below it
+        except Exception as error:  # from the SDK and the libraries it uses
             self._failure = await self._explain(error)
 
     def _http_transport(self) -> Any:
@@ -166,7 +166,7 @@ class Connection:
                 async for chunk in self.stream:
                     size += len(chunk)
                     if size > _MAX_BODY:
-                        raise httpx2.ReadError(f"its answer has more than {_MAX_BODY >> 20} MB")
+                        raise httpx2.ReadError(f"the response is larger than {_MAX_BODY >> 20} MB")
                     yield chunk
 
             async def aclose(self) -> None:
@@ -183,32 +183,32 @@ class Connection:
         return _with_client(client, streamable_http_client(url.address, http_client=client, max_sse_event_size=MAX_LINE))
 
     async def _explain(self, error: Exception) -> str:
-        """Return what went wrong inside the connection, in a few words."""
+        """Return a short description of a failure inside the connection."""
         import httpx2
         from mcp.shared.exceptions import MCPError
 
-        if self._process is not None and (end := await self._process.wait_for_end()):
-            return end
+        if self._process is not None and (reason := await self._process.wait_for_exit()):
+            return reason
         problem = next(_leaves(error))
         if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return "nobody answers there"
+            return "could not connect"
         if isinstance(problem, httpx2.TransportError):
-            return f"the connection broke: {str(problem) or type(problem).__name__}"
+            return f"the connection was lost: {str(problem) or type(problem).__name__}"
         if isinstance(problem, MCPError):
             return f"it does not speak MCP: {quote(str(problem))}"
         return f"{type(problem).__name__}: {problem}"
 
-    async def _ending(self) -> str:
-        """Return how the server ended, with the end of its output; empty where it has not ended."""
+    async def _exit_reason(self) -> str:
+        """Return why the server exited or the connection failed, with the end of the server's output; empty if neither happened."""
         if self._process is not None:
-            end = await self._process.wait_for_end()
-            return f"{end}{self._last_words()}" if end else ""
+            reason = await self._process.wait_for_exit()
+            return f"{reason}{self._output_tail()}" if reason else ""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=GRACE_PERIOD)
         return self._failure
 
-    def _last_words(self) -> str:
-        return self._process.last_words if self._process is not None else ""
+    def _output_tail(self) -> str:
+        return self._process.output_tail if self._process is not None else ""
 
     def _error(self, sentence: str) -> ModelError:
         return ModelError(scrub(self._keys.hide(f"the tool server {self._server.name} {sentence}")))

@@ -21,14 +21,14 @@ _SPHINX = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\
 
 
 class Docstring(Struct, frozen=True):
-    """The text outside of sections and fields, and the descriptions of parameters that have one."""
+    """The text outside sections and fields, and the descriptions of parameters."""
 
     text: str = ""
     parameters: dict[str, str] = {}
 
 
 def read_docstring(docstring: str | None) -> Docstring:
-    """Parse a docstring. None and an empty one have neither text nor parameters; unknown styles are text."""
+    """Parse a docstring. None and an empty one have neither text nor parameters; an unknown style is all text."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     text: list[str] = []
     parameters: dict[str, str] = {}
@@ -60,7 +60,7 @@ def _is_underlined(lines: list[str], index: int) -> bool:
 
 
 def _indented_end(lines: list[str], start: int) -> int:
-    """Return the index after the indented or blank lines from `start` on."""
+    """Return the index after the indented or blank lines that begin at `start`."""
     return next((index for index in range(start, len(lines)) if lines[index].strip() and not lines[index][0].isspace()), len(lines))
 
 

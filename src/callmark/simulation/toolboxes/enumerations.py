@@ -1,6 +1,6 @@
-"""Order and type of enumerations in schemas: `Literal["b", "a"]` is `{"type": "string", "enum": ["b", "a"]}`.
+"""Restore order and type of enumerations in schemas: `Literal["b", "a"]` is `{"type": "string", "enum": ["b", "a"]}`.
 
-msgspec writes the values of a `Literal` or an `Enum` sorted and without a type. A model reads both.
+msgspec sorts the values of a `Literal` or an `Enum` and omits the type. Both matter to a model.
 """
 
 import enum
@@ -15,9 +15,9 @@ _Values = frozenset[tuple[type, Any]]
 
 
 def restore_enumerations(schema: Any, hint: Any) -> Any:
-    """Return a schema of a type hint with every `enum` in the order of its definition and with its type.
+    """Return the schema of a type hint with every `enum` in definition order and with its type.
 
-    Where two enumerations of a hint have the same values, the order of the first is that of both.
+    If two enumerations in a hint have the same values, both get the order of the first.
     """
     orders: dict[_Values, list[Any]] = {}
     for values in _enumerations(hint, set()):
@@ -42,7 +42,7 @@ def _restore(schema: Any, orders: dict[_Values, list[Any]]) -> Any:
 
 
 def _enumerations(hint: Any, seen: set[Any]) -> Iterator[list[Any]]:
-    """Yield the values of each enumeration in a hint, also of those in the fields of its classes."""
+    """Yield the values of each enumeration in a hint, including those in the fields of its classes."""
     if get_origin(hint) is Literal:
         yield list(_literal_values(hint))
         return

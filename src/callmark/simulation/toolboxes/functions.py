@@ -1,12 +1,12 @@
 """Python functions as tools.
 
-    python:module            the public functions that are defined in it (those of `__all__` where it has one)
+    python:module            the public functions defined in the module (those in `__all__`, if it has one)
     python:module:name,name  functions by name; or a class, whose public methods are the tools, instantiated for each conversation
-    python:module:name()     a factory, called for each conversation: returns an object with methods, a list or a dict of functions
+    python:module:name()     a factory, called for each conversation: returns an object with methods, or a list or dict of functions
 
-Functions of a module share its variables among all conversations; a class or a factory keeps them apart. A function or method called
-`state` is not a tool: it returns the data, `{table: {key: {column: value}}}`. An exception is an error result. A call that does not return
-in time is abandoned in its thread. While the source is entered, prints go to standard error.
+Functions of a module share its variables between all conversations; a class or a factory separates them. A function or method named
+`state` is not a tool: it returns the data, `{table: {key: {column: value}}}`. An exception becomes an error result. A call that times out
+is abandoned in its thread. While the source is entered, printed output goes to standard error.
 """
 
 import inspect
@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 
 
 class FunctionToolSource:
-    """Imports functions. A spec that cannot be imported or has none raises `BadInput`, as a failing factory does on entering."""
+    """Imports functions. A spec that cannot be imported or has no functions raises `BadInput`; so does a failing factory, on entering."""
 
     def __init__(self, spec: str, *, timeout: float) -> None:
         self.label = f"python:{spec}"
@@ -43,7 +43,7 @@ class FunctionToolSource:
         self.signatures: dict[str, Signature] = {}
         module, _, names = spec.partition(":")
         if not module:
-            raise BadInput(f"python:{spec} names no module, python:my_tools was expected")
+            raise BadInput(f"tools: expected a module such as python:my_tools, got python:{spec}")
         loaded = import_user_module(module, self.label)
         requested = [name.strip() for name in names.split(",")] if names else []
         self._factories = [_factory(loaded, module, name) for name in requested] if requested else [lambda: loaded]
@@ -53,13 +53,13 @@ class FunctionToolSource:
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         try:
             functions = await self._make_functions()
-        except BadInput as error:  # it worked on entering, so it is an error of this conversation alone
+        except BadInput as error:  # it worked on entering, so it is an error of this conversation only
             raise ModelError(str(error)) from None
         yield _FunctionToolbox(self, functions)
 
-    async def run(self, function: Callable[[], Any], what: str) -> Outcome:
-        """Return the value or exception of a function; one that does not return in time raises `ModelError` that names it `what`."""
-        return await self._code.run(function, what=what)
+    async def run(self, function: Callable[[], Any], name: str) -> Outcome:
+        """Return the value or exception of a function; a timeout raises `ModelError` with that name."""
+        return await self._code.run(function, what=name)
 
     async def __aenter__(self) -> Self:
         self._code.open()
@@ -82,16 +82,17 @@ class FunctionToolSource:
         """Return the functions of one conversation by name."""
         functions: dict[str, Function] = {}
         for factory in self._factories:
-            value, error = await self.run(factory, "the maker of the tools")
+            value, error = await self.run(factory, "the tool factory")
             if error is not None:
-                raise ModelError(f"the tools of {self.label} cannot be made: {describe_error(error)}")
+                raise ModelError(f"the tools of {self.label} cannot be created: {describe_error(error)}")
             for name, function in _functions(value):
                 if name in functions:
-                    raise BadInput(f"there are two tools called {name} in {self.label}")
+                    raise BadInput(f"two tools are named {name} in {self.label}")
                 functions[name] = function
         if not functions.keys() - {_STATE}:
             raise BadInput(
-                f"{self.label} has no public functions", "Name a module with functions, functions in it, or a class with methods."
+                f"{self.label} has no public functions",
+                "Expected a module with functions, functions in it, or a class with methods.",
             )
         return functions
 
@@ -107,7 +108,7 @@ class _FunctionToolbox:
             return rejection
         function = self._functions.get(call.name)
         if function is None:
-            raise ModelError(f"{self._source.label} made no {call.name} for this conversation")
+            raise ModelError(f"{self._source.label} created no {call.name} for this conversation")
         try:
             arguments = deepcopy(call.arguments)  # a function may modify them, and the call is recorded
             bound = self._source.signatures[call.name].bind(function, arguments)
@@ -144,14 +145,14 @@ def _functions(tools_object: Any) -> Iterator[tuple[str, Function]]:
             tools_object.items() if isinstance(tools_object, dict) else ((getattr(each, "__name__", ""), each) for each in tools_object)
         ):
             if not callable(value) or not isinstance(name, str) or not name:
-                raise BadInput(f"{type_name(value)} stands among the tools, a function with a name was expected")
+                raise BadInput(f"tools: expected functions with a name, got {type_name(value)}")
             yield name, value
     else:
         yield from _methods(tools_object)
 
 
 def _methods(tools_object: Any) -> Iterator[tuple[str, Function]]:
-    """Yield public methods in the order of their definition, those of a class before inherited ones."""
+    """Yield public methods in definition order, a class's own before inherited ones."""
     names = dict.fromkeys(name for kind in type(tools_object).__mro__[:-1] for name in vars(kind) if not name.startswith("_"))
     for name in names:
         static = inspect.getattr_static(tools_object, name)  # does not evaluate properties
@@ -160,24 +161,24 @@ def _methods(tools_object: Any) -> Iterator[tuple[str, Function]]:
 
 
 def _factory(module: ModuleType, module_name: str, name: str) -> Callable[[], Any]:
-    """Return a function that returns the tools of a name: new ones each time for a class or `name()`."""
+    """Return a function that returns the tools for a name; for a class or `name()`, new ones each time."""
     path = name.removesuffix("()")
     found: Any = module
     for step in path.split("."):
         try:
             found = getattr(found, step)
         except Exception:
-            raise BadInput(f"the module {module_name} has no {path!r}{did_you_mean(step, dir(found))}") from None
+            raise BadInput(f"module {module_name} has no {path!r}{did_you_mean(step, dir(found))}") from None
     if isinstance(found, type) or (name != path and callable(found)):
         factory: Callable[[], Any] = found
         return factory
     if not callable(found) or name != path:
-        raise BadInput(f"{module_name}:{name} is {type_name(found)}, a function or a class was expected")
+        raise BadInput(f"{module_name}:{name}: expected a function or a class, got {type_name(found)}")
     return lambda: {path.rpartition(".")[2]: found}
 
 
 def _error_text(error: BaseException) -> str:
-    """Return an exception as the agent reads it, without a traceback."""
+    """Return the error result for an exception, without a traceback."""
     try:
         text = str(error)
     except Exception:  # its `__str__` fails

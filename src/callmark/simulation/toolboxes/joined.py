@@ -1,4 +1,4 @@
-"""Several tool sources as one: every conversation gets a toolbox of each, joined into one."""
+"""Join several tool sources: every conversation gets one toolbox with the tools of all of them."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +13,7 @@ from callmark.types import Call, Tool
 
 
 class JoinedToolSource:
-    """Joins tool sources. Entering it raises `BadInput` where two of them have a tool of the same name."""
+    """Joins tool sources. Entering it raises `BadInput` if two of them have a tool with the same name."""
 
     def __init__(self, sources: Sequence[ToolSource]) -> None:
         self._sources = sources
@@ -35,18 +35,18 @@ class JoinedToolSource:
         async with AsyncExitStack() as stack:
             for source in self._sources:
                 await stack.enter_async_context(source)
-            self._refuse_repeated_names()
+            self._check_duplicate_names()
             self._entered = stack.pop_all()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._entered.__aexit__(kind, error, trace)
 
-    def _refuse_repeated_names(self) -> None:
+    def _check_duplicate_names(self) -> None:
         for name, count in Counter(tool.name for tool in self.tools).items():
             if count > 1:
                 labels = [source.label for source in self._sources if any(tool.name == name for tool in source.tools)]
-                raise BadInput(f"there are two tools called {name}, in {' and in '.join(labels)}", "Leave one of them out.")
+                raise BadInput(f"two tools are named {name}: in {' and in '.join(labels)}", "Remove one of them.")
 
 
 class _JoinedToolbox:
@@ -59,7 +59,7 @@ class _JoinedToolbox:
         return reject_call(call, self._by_tool) or await self._by_tool[call.name].call(call)
 
     async def state(self) -> State | None:
-        """Return the tables of all toolboxes, None where none has a state. The later of two equal names is prefixed with its source."""
+        """Return the tables of all toolboxes; None if none has a state. A repeated table name is prefixed with its source."""
         states = [(label, state) for label, toolbox in self._toolboxes if (state := await toolbox.state()) is not None]
         joined: State = {}
         for label, state in states:

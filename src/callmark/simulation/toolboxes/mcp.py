@@ -1,9 +1,9 @@
 """Tools of an MCP server: `mcp:COMMAND …`, over its standard input and output, or `mcp:http://host:port/mcp`.
 
-Each conversation has its own process, or over HTTP its own session, unless the server separates conversations itself: it declares the
-extension `dev.callmark/conversations`, or the same key among its experimental capabilities. Then one connection serves all conversations,
-every request names its conversation in `_meta`, and the initial state is read once for all. The state is the resource `state://current`,
-where a server has it: JSON, `{table: {key: {column: value}}}`.
+Each conversation has its own process, or its own session over HTTP, unless the server separates conversations itself: it declares the
+extension `dev.callmark/conversations`, or this key in its experimental capabilities. Then all conversations share one connection, every
+request names its conversation in `_meta`, and the initial state is read only once. The state is the resource `state://current`, if the
+server has it: JSON, `{table: {key: {column: value}}}`.
 """
 
 import asyncio
@@ -34,12 +34,14 @@ STATE = "state://current"
 
 MAX_FAILED_STARTS = 3  # in a row
 _MAX_PAGES = 100  # of a list of tools or resources
-_CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only delays each of them
+_LIST_TOOLS = "tools/list"
+_CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only slows down each of them
 _PING_TIMEOUT = 5.0  # seconds
+_HINT = "Run the command on its own, or check that the server is running."
 
 
 class McpToolSource:
-    """Connects to a server. A command or address that is none raises `BadInput`, as does a server that cannot be used, on entering."""
+    """Connects to a server. An invalid command or URL raises `BadInput`; so does a server that cannot be used, on entering."""
 
     def __init__(self, text: str, *, timeout: float, keys: Keys) -> None:
         self._server: Server = read_server(text, keys)
@@ -47,11 +49,11 @@ class McpToolSource:
         self.keys = keys
         self._mode = "auto"
         self.has_state = self._is_shared = False
-        self._connection: Connection | None = None  # the shared connection, or one that is not used yet
+        self._connection: Connection | None = None  # the shared connection, or an unused one
         self._initial_state: State | None = None  # of every conversation over the shared connection
         self._reconnecting, self._reading_state, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_CONCURRENT_STARTS)
         self._failed_starts = 0  # in a row
-        self._failure = ""  # the reason of the last one
+        self._failure = ""  # of the last start
         self.label = f"mcp:{self._server.name}"
         self.state_reader = StateReader(self.label)
         self.tools: tuple[Tool, ...] = ()
@@ -77,7 +79,7 @@ class McpToolSource:
             await self._probe()
         except ModelError as error:
             await self.__aexit__(None, None, None)
-            raise BadInput(str(error), "Try the command by itself, or ask whoever runs the server.") from None
+            raise BadInput(str(error), _HINT) from None
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -89,15 +91,15 @@ class McpToolSource:
             await unused.close()
 
     async def _probe(self) -> None:
-        """Find out which tools the server has and how it separates conversations. The first conversation uses the connection."""
+        """List the server's tools, and find out how it separates conversations. The first conversation reuses the connection."""
         from mcp.shared.exceptions import MCPError
 
         connection = self._connection = await self._start()
         try:
-            listed = await connection.request("which tools it has", _list_tools)
-            self.has_state = await connection.request("which resources it has", _has_state)
+            listed = await connection.request(_LIST_TOOLS, _list_tools)
+            self.has_state = await connection.request("resources/list", _has_state)
         except MCPError as error:
-            raise ModelError(f"the tool server {self._server.name} does not tell its tools: {self.keys.hide(str(error))}") from None
+            raise ModelError(f"the tool server {self._server.name} cannot list its tools: {self.keys.hide(str(error))}") from None
         self.tools = tuple(_redact_tool(tool, self.keys) for tool in listed)
         if not self.tools:
             raise ModelError(f"the tool server {self._server.name} has no tools")
@@ -113,13 +115,13 @@ class McpToolSource:
                 await connection.close()
 
     async def _shared_connection(self) -> Connection:
-        """Return the shared connection; a new one where it broke or no longer responds."""
+        """Return the shared connection; a new one if it was lost or no longer responds."""
         async with self._reconnecting:
             connection = self._connection
-            if connection is not None and connection.is_suspect and not connection.is_closed:
+            if connection is not None and connection.has_timed_out and not connection.is_closed:
                 try:
-                    await connection.request("whether it is still there", _list_tools, timeout=_PING_TIMEOUT)
-                    connection.is_suspect = False
+                    await connection.request(_LIST_TOOLS, _list_tools, timeout=_PING_TIMEOUT)
+                    connection.has_timed_out = False
                 except ModelError:
                     await connection.close()
             if connection is None or connection.is_closed:
@@ -130,7 +132,7 @@ class McpToolSource:
             return connection
 
     async def initial_state(self, read_state: Callable[[], Awaitable[State]]) -> State:
-        """Return the initial state of every conversation; the first caller reads it."""
+        """Return the initial state of every conversation; the first caller reads it from the server."""
         async with self._reading_state:
             if self._initial_state is None:
                 self._initial_state = await read_state()
@@ -138,7 +140,7 @@ class McpToolSource:
 
     async def _start(self) -> Connection:
         if self._failed_starts >= MAX_FAILED_STARTS:
-            raise ModelError(f"{self._failure}; after {MAX_FAILED_STARTS} times in a row it is tried no more", fatal=True)
+            raise ModelError(f"{self._failure}; giving up after {MAX_FAILED_STARTS} failed starts in a row", fatal=True)
         async with self._starting:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
@@ -151,7 +153,7 @@ class McpToolSource:
 
 
 class _McpToolbox:
-    """The tools of one conversation. `conversation` is sent to a server that serves several; None where it serves this one only."""
+    """The tools of one conversation. `conversation` is sent to a shared server; None for a server of its own."""
 
     def __init__(self, source: McpToolSource, connection: Connection, conversation: str | None = None) -> None:
         self.tools = source.tools
@@ -198,7 +200,7 @@ class _McpToolbox:
         try:
             text = await self._connection.request(STATE, send)
         except MCPError as error:
-            raise ModelError(f"{self._source.label} does not tell its state: {self._keys.hide(str(error))}") from None
+            raise ModelError(f"{self._source.label} returned an error for {STATE}: {self._keys.hide(str(error))}") from None
         return self._source.state_reader.read(text)
 
     def _make_result(self, text: str, *, is_error: bool) -> ToolResult:
@@ -214,26 +216,26 @@ async def _list_tools(client: "Client") -> tuple[Tool, ...]:
         cursor = page.next_cursor
         if not cursor:
             return _unique_tools(tools)
-    raise ValueError(f"a list of tools that does not end within {pluralize(_MAX_PAGES, 'page')}")
+    raise ValueError(f"more than {pluralize(_MAX_PAGES, 'page')} of tools")
 
 
 def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
-    """Return the tools without repetitions. A tool without a name, or two different ones of one name, raise `ValueError`."""
+    """Return the tools without duplicates. A tool without a name, or two different tools with the same name, raise `ValueError`."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
         if not tool.name.strip():
             raise ValueError("a tool without a name")
         if by_name.setdefault(tool.name, tool) != tool:
-            raise ValueError(f"two tools called {tool.name}")
+            raise ValueError(f"two tools are named {tool.name}")
     return tuple(by_name.values())
 
 
 def _redact_tool(tool: Tool, keys: Keys) -> Tool:
-    """Return the tool without keys: a server that has a key may put it into a default or a description."""
+    """Return the tool without keys: a server may put its key into a default or a description."""
     schema = dump(tool.parameters).encode("utf-8", "backslashreplace")
     try:
         parameters = tool.parameters if keys.hide_bytes(schema) == schema else parse(keys.hide_bytes(schema))
-    except NotStrict:  # a numeric key leaves invalid JSON
+    except NotStrict:  # hiding a numeric key makes the JSON invalid
         parameters = {}
     return Tool(tool.name, keys.hide_bytes(tool.description.encode("utf-8", "backslashreplace")).decode(), parameters)
 
@@ -253,7 +255,7 @@ async def _has_state(client: "Client") -> bool:
 
 
 def _text(part: "ContentBlock") -> str:
-    """Return a part of a result as text; anything else by its type: `[image: image/png]`."""
+    """Return a content block as text; one that is not text by its type: `[image: image/png]`."""
     match part.type:
         case "text":
             return part.text
@@ -270,4 +272,4 @@ def _open(text: str, settings: ToolboxSettings) -> McpToolSource:
     return McpToolSource(text, timeout=settings.timeout, keys=settings.keys)
 
 
-TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or address")
+TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or URL")

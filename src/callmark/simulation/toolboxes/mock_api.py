@@ -1,7 +1,7 @@
 """A mock API as tools: `openapi:FILE`, the operations of an OpenAPI 3 file, with results that fit their response schemas.
 
-The data of a conversation depend on its scenario's id alone, so that all its trials, and its expected calls, start from the same. Nothing
-outside is called.
+The data of a conversation depend only on the scenario's id, so that all its trials and its expected calls start from the same data. No
+network requests are sent.
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from callmark.types import Call, Tool
 
 
 class MockApiToolSource(NullContext):
-    """Mocks the API of a file; one that is not OpenAPI 3 raises `BadInput`."""
+    """Mocks the API of a file; a file that is not OpenAPI 3 raises `BadInput`."""
 
     def __init__(self, path: str) -> None:
         self.label = f"openapi:{scrub(Path(path).name)}"

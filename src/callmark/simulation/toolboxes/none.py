@@ -8,7 +8,7 @@ from callmark.types import Call, Tool
 
 
 class NoToolSource(NullContext):
-    """A source of empty toolboxes, and an empty toolbox itself: conversations have nothing to share."""
+    """A source of empty toolboxes. It is its own toolbox, because conversations share no data."""
 
     label = "no tools"
     tools: tuple[Tool, ...] = ()
@@ -19,7 +19,7 @@ class NoToolSource(NullContext):
 
     async def call(self, call: Call) -> ToolResult:
         """Return an error result."""
-        return ToolResult(f"There is no tool called {call.name}.", is_error=True)
+        return ToolResult(f"Unknown tool {call.name!r}.", is_error=True)
 
     async def state(self) -> State | None:
         return None

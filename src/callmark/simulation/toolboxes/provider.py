@@ -1,4 +1,4 @@
-"""`ToolboxProvider`: a kind of tool source that `--tools NAME:TEXT` can name."""
+"""`ToolboxProvider`: a kind of tool source for `--tools NAME:TEXT`."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,28 @@ CALL_TIMEOUT = 30.0  # seconds
 
 
 class ToolboxSettings(Struct, frozen=True):
-    """What every kind of tool source is given: seconds that a call may take, and the secrets that no message may show."""
+    """Settings of every kind of tool source.
+
+    Attributes:
+        timeout: Seconds until a call times out.
+        keys: The secrets to hide in messages.
+    """
 
     timeout: float
     keys: Keys
 
 
 class ToolboxProvider(Struct, frozen=True):
-    """A kind of tool source. `open(text, settings)` returns the source, not yet entered; it raises `BadInput` for a text it cannot use.
+    """A kind of tool source for `--tools NAME:TEXT`. Register your own under the entry point group `callmark.toolboxes`.
 
-    `text` is what follows the colon of the spec, never empty. `example` is a whole spec. `world` is `module:function` of a function that
-    returns the `World` of such tools from the same text, for tools whose conversations can be planned from their schemas alone. An
-    installed package offers its own kind under the entry point `callmark.toolboxes`.
+    Attributes:
+        name: Prefix of its specs.
+        open: `open(text, settings)` returns the source, not yet entered, and raises `BadInput` for an invalid text. `text` is the part of
+            the spec after the colon, never empty.
+        example: A complete spec, for messages.
+        help: One-line description.
+        world: For tools whose conversations can be planned from their schemas alone: `module:function` of a function that returns their
+            `World` for the same text.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Recorded results as tools: `recorded:FILE`, a dataset of conversations.
 
-The k-th time that a call is made (same tool, same arguments by section 2 of docs/metrics.md) it returns the k-th result that is recorded
-for it in the file, after that the last one again. A call without a recorded result returns an error result and counts as a miss.
+The k-th time that a call is made (same tool, equal arguments), it returns the k-th result that the file has for it; after the last result,
+the last one again. A call without a recorded result returns an error result and counts as a miss.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ Arguments = dict[str, Any]
 
 
 class RecordedToolSource(NullContext):
-    """Reads the results of a file. One that cannot be read, or has no tools or no results, raises `BadInput`."""
+    """Reads the results of a file. A file that cannot be read, or has no tools or no results, raises `BadInput`."""
 
     def __init__(self, path: str) -> None:
         self.label = f"recorded:{scrub(Path(path).name)}"
@@ -39,21 +39,21 @@ class RecordedToolSource(NullContext):
                     recorded.append((row.messages[message].calls[index], row.messages[result].text))
         self.tools = tuple(self._tools_by_name.values())
         if not self.tools:
-            raise BadInput(f"{scrub(path)} has no tools in it", "Recorded results come from a dataset whose rows have tools.")
+            raise BadInput(f"{scrub(path)}: no tools found", "recorded: needs a dataset whose rows have tools.")
         self._results: dict[tuple[str, Hashable], list[tuple[Arguments, str]]] = defaultdict(list)
         for call, text in recorded:
             if not call.malformed:
                 arguments = self.effective_arguments(call)
                 self._results[call.name, _hash_key(arguments)].append((arguments, text))
         if not self._results:
-            raise BadInput(f"{scrub(path)} has no result of any call in it", "Recorded results come from conversations with tool results.")
+            raise BadInput(f"{scrub(path)}: no tool results found", "recorded: needs conversations with tool results.")
 
     @asynccontextmanager
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
         yield RecordedToolbox(self)
 
     def results(self, name: str, arguments: Arguments) -> list[str]:
-        """Return the results that are recorded for a call, in the order of the file."""
+        """Return the recorded results of a call, in the order of the file."""
         return [text for given, text in self._results.get((name, _hash_key(arguments)), ()) if exact(given, arguments)]
 
     def effective_arguments(self, call: Call) -> Arguments:
@@ -88,7 +88,7 @@ class RecordedToolbox:
 
 
 def _hash_key(value: Any) -> Hashable:
-    """Return a key that is equal for equal values, and may be equal for others."""
+    """Return a key that is the same for equal values, and may be the same for others."""
     match value:
         case str():
             try:
@@ -108,4 +108,4 @@ def _open(text: str, settings: ToolboxSettings) -> RecordedToolSource:
     return RecordedToolSource(text)
 
 
-TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results that were recorded in a dataset")
+TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results recorded in a dataset")

@@ -1,4 +1,4 @@
-"""What all toolboxes share: rejecting calls that no tool accepts, bounding results, and reading states."""
+"""Helpers for all toolboxes: reject calls that no tool accepts, truncate results, and read states."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,21 +18,21 @@ _decode_tables = msgspec.json.Decoder(dict[str, dict[str, Raw]]).decode
 
 
 def reject_call(call: Call, names: Iterable[str]) -> ToolResult | None:
-    """Return an error result for a call that is malformed or names no known tool; None for any other."""
+    """Return an error result for a call that is malformed or names an unknown tool; None for any other call."""
     known = list(names)
     if call.malformed:
-        return ToolResult(f"The call cannot be read: {call.malformed}.", is_error=True)
+        return ToolResult(f"The call is malformed: {call.malformed}.", is_error=True)
     if call.name not in known:
-        return ToolResult(f"There is no tool called {call.name!r}{did_you_mean(call.name, known) or '.'}", is_error=True)
+        return ToolResult(f"Unknown tool {call.name!r}{did_you_mean(call.name, known) or '.'}", is_error=True)
     return None
 
 
 def make_result(text: str, *, is_error: bool = False) -> ToolResult:
-    """Return a result; a text that is too long is cut, and its last line says so."""
+    """Return a result; a text that is too long is truncated, and its last line says so."""
     text = scrub(text)
     data = text.encode() if len(text) * 4 > MAX_RESULT else b""
     if len(data) > MAX_RESULT:
-        text = f"{data[:MAX_RESULT].decode(errors='ignore')}\n[cut: the result has {len(data):,} bytes, these are the first {MAX_RESULT:,}]"
+        text = f"{data[:MAX_RESULT].decode(errors='ignore')}\n[truncated: the first {MAX_RESULT:,} of {len(data):,} bytes]"
     return ToolResult(text, is_error)
 
 
@@ -67,8 +67,7 @@ class StateReader:
         try:
             return parse(text)
         except NotStrict as problem:
-            raise ModelError(f"the state of {self._label} cannot be read: {problem}") from None
+            raise ModelError(f"the state of {self._label} is not valid JSON: {problem}") from None
 
     def _wrong_shape(self) -> ModelError:
-        form = "tables, rows by their key, and columns: {table: {key: {column: value}}}"
-        return ModelError(f"the state of {self._label} is not made of {form}")
+        return ModelError(f"the state of {self._label}: expected {{table: {{key: {{column: value}}}}}}, got another structure")

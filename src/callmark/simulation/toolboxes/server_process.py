@@ -1,7 +1,8 @@
-"""A tool server as a process: MCP's messages over its standard input and output, a JSON line each.
+"""A tool server as a process: MCP messages over its standard input and output, one JSON line each.
 
-The protocol is the official SDK's, the pipes are ours: whatever the process does (floods, hangs, closes its output, leaves children
-behind), memory is bounded, and it ends with its children when its streams are left, even by cancellation. For one event loop.
+The official SDK implements the protocol; the pipes are ours, so that a misbehaving process (floods its output, hangs, closes its output,
+leaves children behind) uses bounded memory and is stopped with its children when its streams are exited, even on cancellation. A process
+belongs to one event loop.
 """
 
 import asyncio
@@ -14,8 +15,8 @@ from threading import Thread
 from typing import Any
 
 MAX_LINE = 16 << 20  # bytes of a message
-MAX_NOISE = 16 << 20  # bytes in a row without a response; a line counts as at least _MIN_LINE_SIZE
-GRACE_PERIOD = 1.0  # seconds in which a process may end by itself
+MAX_NOISE = 16 << 20  # bytes without a response; a line counts as at least _MIN_LINE_SIZE
+GRACE_PERIOD = 1.0  # seconds for a process to exit by itself
 
 _TAIL = 4096  # bytes of standard error
 _SHOWN_LINES = 3  # lines of it
@@ -24,13 +25,13 @@ _MAX_SHOWN = 300  # characters
 
 
 class ServerProcess:
-    """Starts the process; raises `OSError` or `ValueError` where it cannot be started.
+    """Starts the process; raises `OSError` or `ValueError` if that fails.
 
-    `end` says how it ended by itself; empty while it runs, and where we ended it.
+    `exit_reason` says why it exited by itself or was stopped for misbehaving; empty while it runs, and after a normal shutdown.
     """
 
     def __init__(self, command: list[str]) -> None:
-        self.end = ""
+        self.exit_reason = ""
         self._is_killed = False  # by us
         self._garbage = b""
         self._errors = _Tail()
@@ -42,22 +43,22 @@ class ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # so that its children can be ended with it, and Ctrl-C does not reach it
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # else a Python server loses its last output
+            start_new_session=True,  # its children can be killed with it, and Ctrl-C does not reach it
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # otherwise a Python server loses its last output
         )
         Thread(target=self._wait, name="callmark-tool-server", daemon=True).start()
 
     @property
-    def last_words(self) -> str:
-        """Return the end of its standard error, and output that is not MCP, as a part of a message."""
+    def output_tail(self) -> str:
+        """Return output that is not MCP, and the end of standard error, as the end of an error message."""
         lines = [line.strip() for line in self._errors.data.decode("utf-8", "replace").splitlines() if line.strip()]
-        command = f"; its last words: {quote(' / '.join(lines[-_SHOWN_LINES:]))}" if lines else ""
-        garbage = f"; it wrote {quote(self._garbage)} to its standard output, which is no message of MCP" if self._garbage else ""
-        return garbage + command
+        errors = f"; standard error ends with {quote(' / '.join(lines[-_SHOWN_LINES:]))}" if lines else ""
+        garbage = f"; it wrote {quote(self._garbage)} to standard output, which is not an MCP message" if self._garbage else ""
+        return garbage + errors
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Any]:
-        """Yield the ends of its pipes as the SDK takes them. Leaving closes its input, waits a moment, then kills it with its children."""
+        """Yield the ends of its pipes for the SDK. Exiting closes its input, waits a grace period, then kills it with its children."""
         import anyio
         from mcp.shared.message import SessionMessage
 
@@ -92,16 +93,16 @@ class ServerProcess:
             await asyncio.wait({self._exited, *tasks}, timeout=GRACE_PERIOD)
 
     def kill(self) -> None:
-        """Kill it with its children, unless it has ended. Until it is waited for, its process id is not reused."""
+        """Kill it with its children, unless it has exited. Its process id is not reused before it is waited for."""
         if self._process.returncode is None:
             self._is_killed = True
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    async def wait_for_end(self) -> str:
-        """Wait a moment for its end and return how it ended; empty where it still runs."""
+    async def wait_for_exit(self) -> str:
+        """Wait up to the grace period for it to exit, and return the reason; empty if it still runs."""
         await asyncio.wait({self._exited}, timeout=GRACE_PERIOD)
-        return self.end
+        return self.exit_reason
 
     async def _read(self, reader: asyncio.StreamReader, incoming: Any) -> None:
         from mcp.shared.message import SessionMessage
@@ -115,15 +116,15 @@ class ServerProcess:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
                     self._garbage = line[:_TAIL].strip() or self._garbage
-                    await asyncio.sleep(0)  # a flood of lines must not block other tasks
+                    await asyncio.sleep(0)  # many lines in a row must not block other tasks
                 else:
                     noise = 0 if isinstance(message, JSONRPCResponse | JSONRPCError) else noise
                     await incoming.send(SessionMessage(message))
                 if noise > MAX_NOISE:
-                    self._stop("it wrote without end and answered nothing")
+                    self._stop("it flooded its output without responding")
                     return
-            await asyncio.wait({self._exited}, timeout=GRACE_PERIOD)  # so that the reason is known before the end is reported
-            self._stop("it closed its output")
+            await asyncio.wait({self._exited}, timeout=GRACE_PERIOD)  # so that the exit status is known before the connection closes
+            self._stop("it closed its standard output")
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
         """Return the next line; empty at the end, and for a line that is too long."""
@@ -132,7 +133,7 @@ class ServerProcess:
         except asyncio.IncompleteReadError as error:
             return error.partial
         except asyncio.LimitOverrunError:
-            self._stop(f"it wrote a line of more than {MAX_LINE >> 20} MB")
+            self._stop(f"it wrote a line longer than {MAX_LINE >> 20} MB")
             return b""
 
     async def _write(self, stdin: asyncio.WriteTransport, outgoing: Any) -> None:
@@ -142,12 +143,12 @@ class ServerProcess:
             stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "backslashreplace") + b"\n")
 
     def _stop(self, reason: str) -> None:
-        if not self.end:
+        if not self.exit_reason:
             self.kill()
-            self.end = reason
+            self.exit_reason = reason
 
     def _wait(self) -> None:
-        """Wait for its end, in a thread, and kill children that it left behind before its process id is reused."""
+        """Wait for it to exit, in a thread, and kill the children it left behind before its process id is reused."""
         pid = self._process.pid
         if hasattr(os, "waitid"):
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -155,17 +156,17 @@ class ServerProcess:
                 os.killpg(pid, signal.SIGKILL)
         status = self._process.wait()
         with suppress(RuntimeError):  # the loop is closed already
-            self._loop.call_soon_threadsafe(self._set_end, status)
+            self._loop.call_soon_threadsafe(self._set_exit_reason, status)
 
-    def _set_end(self, status: int) -> None:
-        end = f"it was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it ended with exit status {status}"
-        self.end = self.end or ("" if self._is_killed and status == -signal.SIGKILL else end)
+    def _set_exit_reason(self, status: int) -> None:
+        reason = f"it was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it exited with status {status}"
+        self.exit_reason = self.exit_reason or ("" if self._is_killed and status == -signal.SIGKILL else reason)
         if not self._exited.done():
             self._exited.set_result(None)
 
 
 class _Tail(asyncio.Protocol):
-    """Keeps the end of what is written to a pipe and drops the rest, so that the writer never blocks."""
+    """Keeps the end of a pipe's output and drops the rest, so that the writer never blocks."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -175,7 +176,7 @@ class _Tail(asyncio.Protocol):
 
 
 def quote(text: bytes | str) -> str:
-    """Return the end of foreign output, quoted so that it cannot control a terminal."""
+    """Return the end of a process's output, quoted so that it cannot control the terminal."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     return repr(text if len(text) <= _MAX_SHOWN else f"…{text[-_MAX_SHOWN:]}")

@@ -1,7 +1,7 @@
-"""A Python function as a tool: the JSON Schema of its parameters from its signature and docstring, and conversion of arguments.
+"""A Python function as a tool: derive the JSON Schema of its parameters from signature and docstring, and convert arguments.
 
-Types that have a JSON Schema are described and converted: plain ones, `Optional`, `Literal`, enums, lists, dicts, dates, `TypedDict`s,
-dataclasses and combinations of them. A parameter of any other type accepts every value.
+Types with a JSON Schema are described and converted: plain types, `Optional`, `Literal`, enums, lists, dicts, dates, `TypedDict`s,
+dataclasses and combinations of them. A parameter of any other type accepts any value.
 """
 
 import inspect
@@ -35,7 +35,7 @@ class Parameter(Struct, frozen=True):
 
 
 class Signature:
-    """The signature of a function as a tool of that name. A function that cannot be inspected accepts any arguments."""
+    """The signature of a function as a tool. A function that cannot be inspected accepts any arguments."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         docstring = read_docstring(inspect.getdoc(function))
@@ -60,10 +60,10 @@ class Signature:
         """Return the function with these arguments bound. Arguments that it does not accept raise `BadInput`."""
         for name in arguments:
             if name not in self._parameters and not self._open:
-                raise BadInput(f"{self.tool.name} has no argument called {name!r}{did_you_mean(name, self._parameters)}")
+                raise BadInput(f"{self.tool.name}: unknown argument {name!r}{did_you_mean(name, self._parameters)}")
         missing = [each.name for each in self._parameters.values() if each.required and each.name not in arguments]
         if missing:
-            raise BadInput(f"{self.tool.name} needs {' and '.join(missing)}")
+            raise BadInput(f"{self.tool.name}: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
         positional: list[Any] = []
         named: dict[str, Any] = {name: value for name, value in arguments.items() if name not in self._parameters}
         for each in self._parameters.values():
@@ -88,7 +88,7 @@ def _convert(value: Any, kind: Any) -> Any:
 
 
 def _with_integers(value: Any) -> Any:
-    """Return a value with 5 for 5.0, which JSON does not distinguish."""
+    """Return a value with 5 instead of 5.0, because JSON does not distinguish them."""
     match value:
         case float() if value.is_integer():
             return int(value)
@@ -109,7 +109,7 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _parameter(parameter: inspect.Parameter, hint: Any, description: str) -> Parameter:
     default = parameter.default
-    if hint is Any and default.__class__ in (str, int, float, bool):  # not annotated, but the default shows it
+    if hint is Any and default.__class__ in (str, int, float, bool):  # without an annotation, the default tells the type
         hint = default.__class__
     if default is None:
         hint = hint | None if hint is not Any else Any
@@ -128,7 +128,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, description: str) -> Par
 
 
 def _schema(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type, with references inlined and without titles, which only repeat class names."""
+    """Return the schema of a type, with references inlined and without titles, which would only repeat class names."""
     found = msgspec.json.schema(hint)
     schema = inline_references({key: value for key, value in found.items() if key != "$defs"}, found)
     return dict(restore_enumerations(_without_titles(schema), hint))
@@ -145,5 +145,5 @@ def _without_titles(schema: Any) -> Any:
 
 
 def _annotation_text(hint: Any) -> str:
-    """Return the text of `Annotated[str, "the city"]`; empty where there is none."""
+    """Return the text of `Annotated[str, "the city"]`; empty if there is none."""
     return next((text for text in get_args(hint)[1:] if isinstance(text, str)), "") if get_origin(hint) is Annotated else ""

@@ -1,4 +1,4 @@
-"""Simulated users, by spec: a kind that the registry knows (`rule-based:terse`, `script`), else a model that plays the user."""
+"""Open simulated users by spec: a registered kind (`rule-based:terse`, `script`), else a model as the LLM user."""
 
 from collections.abc import Callable, Collection
 
@@ -16,10 +16,10 @@ DEFAULT_USER = "rule-based"
 
 
 def open_user(spec: str, *, open_model: Callable[[str], tuple[Predict, str]], models: Collection[str] = (), seed: int = 0) -> User:
-    """Return the user that a spec names; an unknown one raises `BadInput` with the nearest name.
+    """Return the user for a spec; an unknown one raises `BadInput` with the closest name.
 
     `open_model` opens a model by its spec and returns its prediction function and its label. `models` are the names of models in
-    `callmark.toml`; they come before kinds of users. `seed` selects what users say.
+    `callmark.toml`; they take precedence over kinds of users. `seed` determines what rule-based users say.
     """
     text = spec.strip()
     name, colon, options = text.partition(":")
@@ -31,13 +31,13 @@ def open_user(spec: str, *, open_model: Callable[[str], tuple[Predict, str]], mo
     if is_provider(name.lower()):
         return LLMUser(*open_model(text))
     if not text:
-        raise BadInput("no user is named", _hint())
+        raise BadInput("no user given", _hint())
     known = [*registry.names("users"), *models, *registry.names("models")]
-    raise BadInput(f"there is no user called {text[:80]!r}{did_you_mean(name, known)}", _hint())
+    raise BadInput(f"unknown user {text[:80]!r}{did_you_mean(name, known)}", _hint())
 
 
 def _hint() -> str:
     built_in: list[UserProvider] = list(registry.built_in("users"))
     known = [example for provider in built_in for example in provider.examples]
     known += [name for name in registry.names("users") if name not in {provider.name for provider in built_in}]
-    return f"A user is {', '.join(known)}, or a model such as openai:gpt-4.1-mini."
+    return f"Users: {', '.join(known)}, or a model such as openai:gpt-4.1-mini."

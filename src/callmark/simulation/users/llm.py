@@ -1,8 +1,8 @@
 """The LLM user: a model that plays the user. It sees the visible messages with the roles swapped: its own turns are the assistant's.
 
-Its system prompt has the scenario's instructions and the completion condition; it writes ###DONE### when that holds. A response that is
-empty, speaks as the agent, or repeats an earlier turn is requested once more with a hint. A second repetition is used as it is, any other
-second failure is replaced by a fallback turn: three of these in a row end the conversation (`no progress`).
+Its system prompt contains the scenario's instructions and the completion condition; it writes ###DONE### when the condition holds. After a
+response that is empty, speaks as the agent, or repeats an earlier turn, one more response is requested, with a hint. A second repetition is
+used unchanged; any other second failure is replaced by a fallback turn. Three fallback turns in a row end the conversation (`no progress`).
 """
 
 import re
@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.models.model import ModelError
+from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.session import NullContext, Predict, UserTurn
 from callmark.types import Case, Message, Usage
 
 STOP = "###DONE###"
 MAX_TURN = 2000  # characters
-FALLBACK_TURN = "Sorry, what was that?"  # after two empty responses, or two as the agent
+FALLBACK_TURN = "Sorry, what was that?"  # after two responses that are empty or speak as the agent
 _GREETING = "Hello! How can I help you today?"
 _SILENCE = "(There was no answer.)"
 _SYSTEM_PROMPT = """You play a user who writes to a support assistant. You are the user, never the assistant.
@@ -57,7 +58,7 @@ _WRAPPED = re.compile(r"^([\"“'*_])(.*)([\"”'*_])$", re.DOTALL)
 
 
 class LLMUser(NullContext):
-    """Plays every scenario that has instructions. `label` is the name of the model."""
+    """Simulates every scenario with instructions. `label` is the name of the model."""
 
     def __init__(self, predict: Predict, label: str) -> None:
         self.label = label
@@ -66,12 +67,12 @@ class LLMUser(NullContext):
     def start_session(self, case: Case, trial: int) -> "LLMUserSession":
         """Return the user of a scenario; one without instructions raises `BadInput`."""
         if not case.instructions.strip():
-            raise BadInput(f"{f'{case.place} ({case.id})' if case.place else case.id} has no instructions for a user")
+            raise BadInput(f"{scenario_name(case)} cannot be simulated because it has no instructions")
         return LLMUserSession(self._predict, case, trial)
 
 
 class LLMUserSession:
-    """The model as the user of one conversation."""
+    """The LLM user of one conversation."""
 
     def __init__(self, predict: Predict, case: Case, trial: int) -> None:
         self._predict = predict
@@ -81,7 +82,7 @@ class LLMUserSession:
         self._turns: list[str] = []
 
     async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
-        """Return the next turn of the model. It is empty only where it is done; a goodbye is done too."""
+        """Return the model's next turn. Only a last turn may be empty; a goodbye is a last turn too."""
         self._turn_number += 1
         conversation = swap_roles(messages)
         usage: list[Usage | None] = []
@@ -109,7 +110,7 @@ class LLMUserSession:
         return text, done, self._problem(text, done, prediction.text, messages)
 
     def _problem(self, text: str, done: bool, raw_text: str, messages: Sequence[Message]) -> str:
-        """Return the hint about what is wrong with a response; empty where nothing is."""
+        """Return a hint about what is wrong with a response; empty if it is fine."""
         agent_texts = [message.text for message in messages if message.role != "user"]
         if done:
             return "" if agent_texts else _DONE_TOO_SOON
@@ -138,7 +139,7 @@ def user_prompt(case: Case) -> str:
 
 
 def swap_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the conversation from the user's side as a model expects it: it starts and ends with the agent, and the two alternate."""
+    """Return the conversation with roles swapped, as a model expects it: it starts and ends with the agent, and roles alternate."""
     conversation = [Message("user", _GREETING)] if not messages or messages[0].role == "user" else []
     for message in messages:
         role = "assistant" if message.role == "user" else "user"
@@ -155,13 +156,13 @@ def swap_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def read_user_turn(prediction: str) -> tuple[str, bool]:
-    """Return the user turn of a response and whether it is done: up to the stop mark, without labels and text for other roles."""
+    """Return the user turn in a response, and whether it is the last: the text up to the stop mark, without labels and other roles."""
     text = prediction.strip()
     stop = _STOP_MARK.search(text)
     if stop:
         text = text[: stop.start()]
     text = _USER_LABEL.sub("", text.strip(), count=1)
-    if _AGENT_LABEL.match(text):  # it speaks as the agent: use what it says as the user after that, if anything
+    if _AGENT_LABEL.match(text):  # it speaks as the agent: use the text for the user that follows, if any
         user_label = _LATER_USER.search(text)
         text = text[user_label.end() :] if user_label else text[text.index(":") + 1 :]
     text = _LATER_USER.split(_AGENT_LABEL.split(text, maxsplit=1)[0], maxsplit=1)[0].strip()

@@ -1,4 +1,4 @@
-"""`UserProvider`: a kind of simulated user that `--user NAME[:OPTIONS]` can name."""
+"""`UserProvider`: a kind of simulated user for `--user NAME[:OPTIONS]`."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,14 @@ from callmark.simulation.session import User
 
 
 class UserProvider(Struct, frozen=True):
-    """A kind of user. `open(options, seed)` returns the user; it raises `BadInput` for options that it does not accept.
+    """A kind of simulated user for `--user NAME[:OPTIONS]`. Register your own under the entry point group `callmark.users`.
 
-    `options` is the text after the colon, None where there is no colon. The same seed gives the same users. `examples` are specs for
-    messages. An installed package offers its own under the entry point `callmark.users`.
+    Attributes:
+        name: Prefix of its specs.
+        open: `open(options, seed)` returns the user, and raises `BadInput` for invalid options. `options` is the text after the colon; None
+            without a colon. The same seed gives the same users.
+        help: One-line description.
+        examples: Complete specs, for messages.
     """
 
     name: str

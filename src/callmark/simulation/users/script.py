@@ -1,31 +1,35 @@
-"""The scripted user: says the lines of `data.script` in order, whatever the agent says."""
+"""The scripted user: says the lines of `data.script` in order, regardless of what the agent says."""
 
 from collections.abc import Sequence
 
 from callmark.errors import BadInput
+from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.session import NullContext, UserTurn
 from callmark.simulation.users.provider import UserProvider
 from callmark.types import Case, Message
 
 
 class ScriptUser(NullContext):
-    """Plays scenarios that have a script. A scenario without one, or with one that is not a list of texts, raises `BadInput`."""
+    """Simulates scenarios with a script. A scenario without one, or whose script is not a list of strings, raises `BadInput`."""
 
     label = "script"
 
     def start_session(self, case: Case, trial: int) -> "ScriptUserSession":
-        """Return the user of a scenario; every trial says the same."""
-        where = f"{case.place} ({case.id})" if case.place else case.id
+        """Return the user of a scenario; it says the same in every trial."""
+        name = scenario_name(case)
         script = case.data.get("script")
         if script is None:
-            raise BadInput(f"{where} has no script", 'data.script has the lines of the user: {"script": ["I need a ticket.", "Yes."]}.')
+            raise BadInput(
+                f"{name} cannot be simulated because data.script is missing",
+                'Add the lines that the user says: {"data": {"script": ["I need a ticket.", "Yes."]}}.',
+            )
         if not isinstance(script, list) or not script or not all(isinstance(line, str) and line.strip() for line in script):
-            raise BadInput(f"{where}: data.script is {repr(script)[:80]}, a list of at least one line was expected, none of them empty")
+            raise BadInput(f"{name}: data.script: expected a list of non-empty lines, got {repr(script)[:80]}")
         return ScriptUserSession(script)
 
 
 class ScriptUserSession:
-    """Says one line per turn and is done with the last; after that it returns an empty turn."""
+    """Says one line per turn and is done with the last; after that, turns are empty."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -41,9 +45,9 @@ class ScriptUserSession:
 
 def _open(options: str | None, seed: int) -> ScriptUser:
     if options is not None:
-        hint = "Put its lines into data.script of the scenario, and say script."
-        raise BadInput(f"{f'script:{options}'[:80]!r} names no user: a script stands in its scenario", hint)
+        hint = "Put the lines into data.script of the scenario, and pass --user script."
+        raise BadInput(f"the script user takes no options, got {f'script:{options}'[:80]!r}", hint)
     return ScriptUser()
 
 
-USER = UserProvider("script", _open, "says the lines of the scenario's data.script", ("script",))
+USER = UserProvider("script", _open, "says the lines in the scenario's data.script", ("script",))

@@ -4,13 +4,13 @@
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
-import { breakable, callCode, code, counted, literal, prose, visible } from "./text.js";
+import { argumentText, breakable, callCode, code, counted, prose, visible } from "./text.js";
 
 export const MAX_VALUE = 20_000; // characters of a value that are compared and shown
 const FOLDED_VALUE = 600;
 const MAX_ARGUMENTS = 200;
 
-// Maps the index of each expected call to the actual call beside it: the pairs first, then the call that a fault names in its place.
+// Maps the index of each expected call to the actual call shown next to it: its pair, else the call that a fault names instead.
 export function alignCalls(result) {
   const aligned = new Map((result.pairs ?? []).map(([expected, actual]) => [expected, actual]));
   for (const { expected_index: expected, actual_index: actual } of result.faults) {
@@ -28,7 +28,7 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
   const names = [...new Set([expectedCall, ...actualCalls].flatMap((call) => Object.keys(call?.arguments ?? {})))].slice(0, MAX_ARGUMENTS);
   const equal = columns.length > 1 ? () => labelCell("=", "") : equalValue;
   const tool = [
-    "tool",
+    "Tool",
     el("div", { class: "value" }, breakable(expectedCall.name)),
     ...actualCalls.map((call, column) =>
       call
@@ -42,7 +42,7 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
   const malformed = actualCalls.some((call) => call && !call.arguments)
     ? [
         [
-          "as it came",
+          "Raw text",
           plainValue(""),
           ...actualCalls.map((call) =>
             call && !call.arguments ? folded(call.text || call.malformed, FOLDED_VALUE, { attributes: { class: "value" } }) : plainValue(""),
@@ -53,8 +53,8 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
   return argumentTable(title, columns, [tool, ...rows, ...malformed]);
 }
 
-// Returns a test for argument names. Whether an argument of a paired call is wrong is what its faults say: values may agree though they are
-// written differently. In a call of another tool every difference is marked.
+// Returns a test for argument names. The faults say which arguments of a paired call are wrong: values that are written differently may
+// still match. In a call of another tool, every difference is marked.
 function faultyArguments(result, index) {
   if (!result.pairs.some(([expected]) => expected === index)) return () => true;
   const paths = result.faults
@@ -65,12 +65,12 @@ function faultyArguments(result, index) {
 
 function argumentRow(name, expectedCall, actualCalls, faulty, equal) {
   const has = (call) => call?.arguments && Object.hasOwn(call.arguments, name);
-  const expected = has(expectedCall) ? literal(expectedCall.arguments[name], true) : null;
+  const expected = has(expectedCall) ? argumentText(expectedCall, name, true) : null;
   const cells = actualCalls.map((call, column) => {
     if (!call || !call.arguments) return { cell: plainValue("") };
     const wrong = faulty[column](name);
     if (!has(call)) return { cell: expected === null ? plainValue("") : labelCell("missing", wrong ? "wrong" : ""), wrong };
-    const actual = literal(call.arguments[name], true);
+    const actual = argumentText(call, name, true);
     if (actual === expected) return { cell: equal(actual) };
     if (!wrong) return { cell: equalValue(actual) };
     if (expected === null)
@@ -81,7 +81,7 @@ function argumentRow(name, expectedCall, actualCalls, faulty, equal) {
   const left = cells.find((cell) => cell.left)?.left;
   const expectedCell =
     expected === null
-      ? labelCell("none expected", "")
+      ? labelCell("none", "")
       : (left ?? (cells.some(({ wrong }) => wrong) ? markedValue([[expected, false]], "right", expected) : equalValue(expected)));
   return [name, expectedCell, ...cells.map(({ cell }) => cell)];
 }
@@ -91,16 +91,16 @@ function argumentTable(title, columns, rows) {
   return el(
     "table",
     { class: titled ? "arguments many" : "arguments" },
-    title ? el("caption", {}, title) : el("caption", { class: "visually-hidden" }, "Expected and called, argument by argument"),
+    title ? el("caption", {}, title) : el("caption", { class: "visually-hidden" }, "Expected and actual arguments"),
     el(
       "thead",
       {},
       el(
         "tr",
         {},
-        el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "argument")),
-        el("th", { scope: "col" }, "expected"),
-        columns.map(({ title: name }) => el("th", { scope: "col" }, titled ? prose(name) : "called")),
+        el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "Argument")),
+        el("th", { scope: "col" }, "Expected"),
+        columns.map(({ title: name }) => el("th", { scope: "col" }, titled ? prose(name) : "Actual")),
       ),
     ),
     el(
@@ -158,7 +158,7 @@ export function extraCalls(columns, extras, expected) {
   return el(
     "div",
     { class: "extras" },
-    el("h3", {}, expected ? "called besides" : "no call was expected"),
+    el("h3", {}, expected ? "Extra calls" : "No call expected"),
     el(
       "div",
       { class: "side-by-side" },
@@ -169,7 +169,7 @@ export function extraCalls(columns, extras, expected) {
           columns.length > 1 ? prose(title, "small") : null,
           extras[index].length
             ? extras[index].slice(0, 50).map((call) => callCode(call))
-            : el("span", { class: "none" }, result.error ? "error" : expected ? "nothing" : "no call was made ✓"),
+            : el("span", { class: "none" }, result.error ? "error" : expected ? "none" : "no call ✓"),
         ),
       ),
     ),

@@ -1,18 +1,18 @@
-// The pane of the open case. In: the state and the cases; out: nothing, the pane shows the case once it is loaded. Only the last requested
-// case is shown, and a case that is redrawn keeps its scroll position.
+// The pane of the open case. In: the state and the cases; out: nothing; the pane shows the case when it is loaded. Only the last requested
+// case is shown. A redrawn case keeps its scroll position.
 
 import { el, redraw } from "./dom.js";
 import { caseColumns, caseView, findRow } from "./case_view.js";
 import { empty } from "./panels.js";
 
 export class CasePane {
-  // `read(run, id, trial)` loads a case; `move(step)`, `close()`, `change(patch, replace)`, `onOpen()` and `report(problem)` are the page's.
+  // `read(run, id, trial)` loads a case; `move(step)`, `close()`, `change(patch, replace)`, `onOpen()` and `report(problem)` belong to the page.
   constructor(box, { read, move, close, change, onOpen, report }) {
     Object.assign(this, { box, read, move, close, change, onOpen, report });
     this.key = "";
     this.shown = "";
-    this.focusNext = false; // whether the focus goes to the case once it is drawn
-    this.highlightNext = null; // a message and a value to highlight then
+    this.focusNext = false; // whether to focus the case when it is drawn
+    this.highlightNext = null; // the message and value to highlight when it is drawn
   }
 
   show({ state, cases, runs, labels, complete }) {
@@ -41,7 +41,7 @@ export class CasePane {
     const close = el("button", { type: "button", class: "main-button", onclick: this.close }, "Close");
     redraw(
       this.box,
-      el("div", { class: "case-body" }, el("div", { class: "left-out no-case" }, empty("This run has no such case.", id), close)),
+      el("div", { class: "case-body" }, el("div", { class: "left-out no-case" }, empty("This run has no case with this id.", id), close)),
     );
   }
 
@@ -85,14 +85,14 @@ export class CasePane {
     return this.box.querySelector(".case-conversation");
   }
 
-  // Shows another column's conversation, and perhaps a message in it.
+  // Shows the conversation of another column and, if given, a message in it.
   choose(transcript, message, value) {
     this.highlightNext = message === undefined ? null : [message, value];
     this.change({ transcript }, true);
   }
 }
 
-// Only where the conversation scrolls by itself; on a narrow screen the verdict comes first.
+// Only if the conversation has its own scroll bar; on a narrow screen, the verdict comes first.
 function scrollToDecision(pane) {
   const decision = pane?.querySelector(".decision");
   if (decision && pane.scrollHeight > pane.clientHeight)
@@ -105,5 +105,5 @@ async function copy(event) {
     () => true,
     () => false,
   );
-  button.textContent = done ? "copied ✓" : "copy it from the address bar";
+  button.textContent = done ? "Copied ✓" : "Copy it from the address bar";
 }

@@ -27,7 +27,7 @@ export function caseColumns(cases, at, runs, labels) {
   const rows = trials.length > 1 ? trials.slice(0, MAX_COLUMNS) : [at];
   return rows.map((row) => ({
     run: cases.run.name,
-    title: rows.length > 1 ? `trial ${cases.trial[row] + 1}` : "",
+    title: rows.length > 1 ? `Trial ${cases.trial[row] + 1}` : "",
     trial: cases.trial[row],
     at: row,
     cases,
@@ -74,7 +74,7 @@ export function caseView({ name, columns, results, transcript, choose, previous,
         { type: "button", class: "icon-button", "aria-label": "Next case", "aria-keyshortcuts": "j", "data-key": "next", onclick: next },
         "↓",
       ),
-      el("button", { type: "button", class: "quiet-button", "data-key": "copy", onclick: copy }, "copy address"),
+      el("button", { type: "button", class: "quiet-button", "data-key": "copy", onclick: copy }, "Copy link"),
       el(
         "button",
         {
@@ -103,7 +103,7 @@ export function caseView({ name, columns, results, transcript, choose, previous,
   const tabs = hasOwnConversations
     ? el(
         "div",
-        { class: "segments", role: "group", "aria-label": "Whose conversation" },
+        { class: "segments", role: "group", "aria-label": "Select a conversation" },
         loaded.map(({ run, trial, title }) =>
           el(
             "button",
@@ -121,31 +121,31 @@ export function caseView({ name, columns, results, transcript, choose, previous,
   const left = el(
     "section",
     { class: "case-conversation", "aria-label": "Conversation", tabindex: 0 },
-    el("h3", { class: "pane-title" }, "conversation"),
+    el("h3", { class: "pane-title" }, "Conversation"),
     tabs,
     conversation,
   );
-  const right = el("section", { class: "case-verdict", "aria-label": "Expected and called", tabindex: 0 }, verdictView(loaded, highlight));
+  const right = el("section", { class: "case-verdict", "aria-label": "Expected and actual calls", tabindex: 0 }, verdictView(loaded, highlight));
   return [head, el("div", { class: loaded.length > 1 ? "case-body many" : "case-body" }, left, right)];
 }
 
-// What the table has of a case whose details are not in the report.
+// A case whose details are not in the report, as far as the table has it.
 function leftOutCase(columns) {
   const facts = columns
     .filter(({ at }) => at >= 0)
     .map(({ title, cases, at }) => [
       title ? [el("dt", {}, ""), el("dd", {}, prose(title, "b"))] : null,
-      el("dt", {}, "expected"),
+      el("dt", {}, "Expected"),
       el("dd", {}, code(cases.expected[at] || "no call")),
-      el("dt", {}, "called"),
+      el("dt", {}, "Actual"),
       el("dd", {}, code(cases.actual[at] || cases.error[at] || "no call")),
     ]);
   return el(
     "div",
     { class: "left-out" },
     empty(
-      "The details of this case were left out of the report to keep the file small.",
-      "Open the run's folder with `callmark view` to see them.",
+      "The report does not include the details of this case, to keep the file small.",
+      "Run `callmark view` on the folder of the run to see them.",
     ),
     el("dl", { class: "facts" }, facts),
   );

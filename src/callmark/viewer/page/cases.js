@@ -1,5 +1,5 @@
-// All cases of a run, by column. In: a run and its rows in chunks; out: the indexes of the rows that match a state, within a few milliseconds
-// for 100,000 of them: numbers are in typed arrays, the searched text is in lower case already, each order is computed once.
+// All cases of a run, by column. In: a run and its rows in chunks; out: the indexes of the rows that match a state. 100,000 rows take a few
+// milliseconds: numbers are in typed arrays, search texts are lowercased in advance, each sort order is computed once.
 
 import { words } from "./text.js";
 
@@ -7,8 +7,8 @@ const INTEGERS = { trial: Uint32Array, scenario_type: Int32Array, expected_tool:
 const MEASURES = { score: Float64Array, pass: Float64Array, seconds: Float64Array, message: Float64Array };
 const LISTS = ["id", "conversation", "faults", "origin", "expected", "actual", "ending", "error"];
 
-// How a case changed against the baseline.
-export const CHANGES = ["", "both right", "fixed", "broken", "both wrong"];
+// How a case changed from the baseline.
+export const CHANGES = ["", "both correct", "fixed", "broken", "both wrong"];
 // The three scores that a decision point can have, and the ranges between them for scenarios.
 export const SCORE_BANDS = ["0", "0 to .5", ".5", ".5 to 1", "1", "error"];
 const TIME_EDGES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
@@ -27,7 +27,7 @@ export class Cases {
     this.orders = new Map();
   }
 
-  // Adds the next rows. A number that is null becomes NaN, so that every comparison with it is false.
+  // Adds the next rows. A null number becomes NaN, so that every comparison with it is false.
   append(rows) {
     const [start, length] = [this.count, rows.id.length];
     if (rows.names) this.run = { ...this.run, names: rows.names };
@@ -81,7 +81,7 @@ export class Cases {
     return band === -1 ? TIME_EDGES.length : band;
   }
 
-  // For each row the index of the same case and trial in another run; -1 where there is none.
+  // For each row, the index of the same case and trial in another run; -1 if there is none.
   rowsIn(other) {
     const found = new Int32Array(this.count).fill(-1);
     let index = null;
@@ -95,7 +95,7 @@ export class Cases {
     return found;
   }
 
-  // Computes which rows are fixed and broken against a baseline; without one, none.
+  // Computes which rows are fixed and broken compared with a baseline; without one, none.
   compareWith(baseline) {
     this.change.fill(0);
     this.orders.clear();
@@ -106,7 +106,7 @@ export class Cases {
     });
   }
 
-  // The indexes of the rows that match the state's filters and search, in its order.
+  // The indexes of the rows that match the filters and the search of a state, in its order.
   select(state) {
     const tests = this.tests(state);
     const order = this.order(state.sort || "file");
@@ -143,7 +143,7 @@ export class Cases {
       const change = CHANGES.indexOf(state.change);
       tests.push((at) => this.change[at] === change);
     }
-    if (state.score === "right") tests.push((at) => this.pass[at] === 1);
+    if (state.score === "correct") tests.push((at) => this.pass[at] === 1);
     else if (state.score === "wrong") tests.push((at) => this.pass[at] === 0);
     else if (state.score) {
       const band = SCORE_BANDS.indexOf(state.score);
@@ -163,7 +163,7 @@ export class Cases {
     return tests;
   }
 
-  // All rows in the order of a column (`-score`: descending), cached. Rows without a value come last, equal ones stay in the file's order.
+  // All rows in the order of a column (`-score`: descending), cached. Rows without a value come last, equal rows stay in dataset order.
   order(sort) {
     if (!this.orders.has(sort)) {
       const sign = sort.startsWith("-") ? -1 : 1;
@@ -197,7 +197,7 @@ function enlarge(column, Kind, capacity) {
   return larger;
 }
 
-// For indexes into names: the rank of the name in the alphabet, NaN without a name.
+// The alphabetical rank of the name at each index; NaN without a name.
 function nameRanks(indexes, names, count) {
   const order = [...names.keys()].sort((a, b) => (names[a] < names[b] ? -1 : 1));
   const rank = new Int32Array(names.length);
@@ -205,8 +205,8 @@ function nameRanks(indexes, names, count) {
   return new Float64Array(count).map((_, at) => (indexes[at] >= 0 ? rank[indexes[at]] : NaN));
 }
 
-// The indexes of the keys in ascending order, equal ones in their order. Only the keys are sorted, which is fast, and every index is then
-// put at its key's position: a sort that compares indexes takes several times as long.
+// A stable sort of the indexes by their keys. Only the keys are sorted, which is fast, and every index is then put at its key's position:
+// a sort that compares indexes takes several times as long.
 function sortedIndexes(keys) {
   const values = keys.slice().sort();
   let distinct = 0;

@@ -1,11 +1,11 @@
-// The numbers behind the charts, counted over all cases of a run. In: Cases; out: plain lists, the largest first.
+// The numbers behind the charts, counted over all cases of a run. In: Cases; out: plain lists, largest first.
 
 import { SCORE_BANDS, TIME_BANDS } from "./cases.js";
 
 const MAX_POSITIONS = 12;
-const PAIR_FACTOR = 2 ** 20; // more than there are tools, so that two indexes fit into one number
+const PAIR_FACTOR = 2 ** 20; // larger than any number of tools, so that two indexes fit into one number
 
-// One pass over the rows. Errors are in no other count.
+// One pass over the rows. Errors are excluded from every other count.
 function countRows(cases) {
   const faults = new Map();
   const tools = new Map();
@@ -55,7 +55,7 @@ function means(sums, nameOf) {
   return [...sums].map(([key, { n, sum }]) => ({ name: nameOf(key), n, mean: sum / n })).sort((a, b) => b.n - a.n);
 }
 
-// The mean score by the position of the decision in its conversation, in at most a dozen steps of equal width.
+// The mean score by the position of the decision point in its conversation, in at most a dozen steps of equal width.
 function byPosition(cases, longest) {
   const width = Math.max(1, Math.ceil((longest + 1) / MAX_POSITIONS));
   const sums = new Map();
@@ -72,7 +72,7 @@ export function splitAfter(entries, length) {
   return { shown: entries.slice(0, length), rest: entries.slice(length) };
 }
 
-// A histogram of a metric's values in ten columns, over its bounds ([0, 1] where it has none) and beyond them as far as its values go.
+// A histogram of a metric's values in ten columns, over its bounds ([0, 1] if it has none), extended to its lowest and highest value.
 function histogram(values, count, bounds) {
   let [low, high] = bounds ?? [0, 1];
   for (let at = 0; at < count; at += 1) {
@@ -86,7 +86,7 @@ function histogram(values, count, bounds) {
   return { counts, low, high };
 }
 
-// The values below which these shares of them lie; NaN where there are none.
+// The quantiles of the values at these shares; NaN without values.
 function quantiles(values, count, shares) {
   const sorted = values
     .slice(0, count)

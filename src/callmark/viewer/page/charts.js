@@ -1,13 +1,20 @@
 // Charts as SVG, with their labels as text around it. In: lists of numbers; out: elements whose marks are buttons. A mark has a `patch` of the
-// state ({tool: "get_order"}): `toggle(patch)` is called when it is chosen, and `showPressed` shows which marks are. The marks of one chart
-// are one Tab stop, arrow keys move between them.
+// state ({tool: "get_order"}): `toggle(patch)` is called when it is clicked, and `showPressed` shows which marks are active. The marks of one
+// chart are one Tab stop; arrow keys move between them.
 
 import { el, rovingFocus, svg } from "./dom.js";
-import { number, prose, shortened, signed, visible } from "./text.js";
+import { number, prose, shortenAll, signed, visible } from "./text.js";
 
-// Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before` is drawn as a tick, the baseline's value. Without a patch: no button.
+const MAX_BAR_LABEL = 26; // characters
+
+// Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before`, the baseline's value, is drawn as a tick. A bar
+// without a patch is not a button.
 export function bars(entries, { toggle, mono = false }) {
-  const rows = entries.map((entry) => {
+  const labels = shortenAll(
+    entries.map(({ label }) => visible(label)),
+    MAX_BAR_LABEL,
+  );
+  const rows = entries.map((entry, at) => {
     const drawing = svg(
       "svg",
       { class: "track", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -18,7 +25,7 @@ export function bars(entries, { toggle, mono = false }) {
         : null,
     );
     const inside = [
-      prose(shortened(entry.label, 26), "span", { class: mono ? "bar-name mono" : "bar-name" }),
+      prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }),
       drawing,
       el("span", { class: "bar-number" }, entry.caption),
     ];
@@ -33,7 +40,7 @@ export function bars(entries, { toggle, mono = false }) {
   return box;
 }
 
-// Upright columns side by side: [{patch, label, title, value (0 to 1), caption}]. Labels are below; a column without a patch is no button.
+// Upright columns side by side: [{patch, label, title, value (0 to 1), caption}]. Labels are below; a column without a patch is not a button.
 export function columns(entries, { toggle, label }) {
   const marks = [];
   const boxes = entries.map((entry) => {
@@ -83,7 +90,7 @@ export function sparkline({ counts, low, high }) {
   );
 }
 
-// The position of a mean between its bounds, with its interval.
+// A mean between its bounds, with its interval.
 export function rangeBar({ mean, low, high, bounds }) {
   const [least, greatest] = bounds ?? [0, 1];
   const inside = (value) => Math.max(0, Math.min(100, ((value - least) / (greatest - least)) * 100));
@@ -97,14 +104,17 @@ export function rangeBar({ mean, low, high, bounds }) {
 }
 
 const MAP_WIDTH = 400; // pixels that the cells of a small map are spread over
-const MAX_LABEL = 24; // letters of a tool's name
-const LETTER_WIDTH = 7.3; // of the labels: mono at 12 px
+const MAX_LABEL = 24; // characters of a tool's name
+const LETTER_WIDTH = 7.3; // pixels of a character of a label: mono at 12 px
 
-// Expected tools down, actual ones across. `cells` is [{row, column, n, patch}]; the shade of a cell is its share of its row.
+// Expected tools in rows, actual tools in columns. `cells` is [{row, column, n, patch}]; the shade of a cell is its share of its row.
 export function heatMap(rows, across, cells, toggle) {
   const size = Math.max(28, Math.min(42, Math.floor(MAP_WIDTH / across.length)));
-  const left = Math.max(...rows.map((name) => shortened(name, MAX_LABEL).length), 8) * LETTER_WIDTH + 12;
-  const top = Math.max(...across.map((name) => shortened(name, MAX_LABEL).length)) * LETTER_WIDTH * 0.72 + 18;
+  const names = [...new Set([...rows, ...across])];
+  const short = shortenAll(names.map(visible), MAX_LABEL);
+  const labels = new Map(names.map((name, at) => [name, short[at]]));
+  const left = Math.max(...rows.map((name) => labels.get(name).length), 8) * LETTER_WIDTH + 12;
+  const top = Math.max(...across.map((name) => labels.get(name).length)) * LETTER_WIDTH * 0.72 + 18;
   const width = left + across.length * size + top * 0.72;
   const height = top + rows.length * size + 8;
   const sums = new Map();
@@ -115,7 +125,7 @@ export function heatMap(rows, across, cells, toggle) {
   const drawn = cells.map(({ row, column, n, patch }) => {
     const correct = row === column;
     const share = n / sums.get(row);
-    const name = `expected ${visible(row)}, called ${visible(column)}: ${n.toLocaleString("en")} of ${sums.get(row).toLocaleString("en")}`;
+    const name = `Expected ${visible(row)}, actual ${visible(column)}: ${n.toLocaleString("en")} of ${sums.get(row).toLocaleString("en")}`;
     const inside = [
       svg("title", {}, name),
       svg("rect", {
@@ -165,7 +175,7 @@ export function heatMap(rows, across, cells, toggle) {
       height: Math.ceil(height),
       viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
       role: "group",
-      "aria-label": "Expected tools down, called tools across",
+      "aria-label": "Expected tools in rows, actual tools in columns",
     },
     rows.map((name) =>
       svg("line", { class: "grid", x1: left, x2: left + across.length * size, y1: y.get(name) + size, y2: y.get(name) + size }),
@@ -175,7 +185,7 @@ export function heatMap(rows, across, cells, toggle) {
         "text",
         { class: "axis", x: left - 8, y: y.get(name) + size / 2 + 4, "text-anchor": "end" },
         svg("title", {}, visible(name)),
-        shortened(name, MAX_LABEL),
+        labels.get(name),
       ),
     ),
     across.map((name) =>
@@ -183,7 +193,7 @@ export function heatMap(rows, across, cells, toggle) {
         "text",
         { class: "axis", transform: `translate(${x.get(name) + size / 2 - 2} ${top - 8}) rotate(-46)` },
         svg("title", {}, visible(name)),
-        shortened(name, MAX_LABEL),
+        labels.get(name),
       ),
     ),
     drawn,
@@ -204,7 +214,7 @@ export function forestPlot(metrics, showRuns) {
       el(
         "div",
         { class: index ? "forest-row further" : "forest-row", role: "row" },
-        el("span", { class: "forest-name", role: "rowheader" }, index ? "" : visible(label), showRuns ? prose(change.label, "small") : null),
+        el("span", { class: "forest-name", role: "rowheader" }, index ? "" : el("span", { class: "metric-name" }, visible(label)), showRuns ? prose(change.label, "small") : null),
         el("span", { class: "forest-values", role: "cell" }, `${number(change.before, 3)} → ${number(change.after, 3)}`),
         el(
           "span",
@@ -229,7 +239,7 @@ export function forestPlot(metrics, showRuns) {
       ),
     ),
   );
-  return el("div", { class: "forest", role: "table", "aria-label": "Differences to the baseline with 95 % intervals" }, rows);
+  return el("div", { class: "forest", role: "table", "aria-label": "Differences from the baseline, with 95% intervals" }, rows);
 }
 
 // Parts of a whole, side by side: [{patch, label, n, tone, sign}].
@@ -273,7 +283,7 @@ function makeMark(patch, toggle, mark) {
   return mark;
 }
 
-// Shows which marks of a box the table is filtered by.
+// Shows which marks of a box are active filters.
 export function showPressed(box, state) {
   for (const mark of box.querySelectorAll("[aria-pressed]")) {
     const pressed = String(Object.entries(patches.get(mark)).every(([key, value]) => state[key] === value));

@@ -6,9 +6,9 @@ import { folded, clearMarks, markText } from "./fold.js";
 import { empty } from "./panels.js";
 import { brief, callCode, counted, cut, prose } from "./text.js";
 
-const FOLDED_TEXT = { system: 240, developer: 240, tool: 480 }; // characters that are shown at first, by role
+const FOLDED_TEXT = { system: 240, developer: 240, tool: 480 }; // characters shown before unfolding, by role
 const FOLDED_OTHER_TEXT = 1200;
-const MAX_JSON = 20_000; // characters of a result that is printed over several lines
+const MAX_JSON = 20_000; // characters of a result that is formatted on several lines
 const MAX_MESSAGES = 400;
 
 export function conversationView(result) {
@@ -17,14 +17,14 @@ export function conversationView(result) {
     return result.problem
       ? empty(result.problem, "")
       : empty(
-          "This conversation was left out of the report to keep the file small.",
-          "Open the run's folder with `callmark view` to read it.",
+          "The report does not include this conversation, to keep the file small.",
+          "Run `callmark view` on the folder of the run to read it.",
         );
-  // The prompt of the model, and then the recorded messages after the decision.
+  // The prompt of the model, then the recorded messages after the decision point.
   const prompt = result.prompt_length === null ? recorded : [...recorded.slice(0, result.prompt_length), ...(result.prompt_tail ?? [])];
   const messages = [...prompt, ...recorded.slice(result.prompt_length ?? recorded.length)];
   if (!messages.length)
-    return empty(result.prompt_length === null ? "There is no transcript of this conversation." : "The case begins with nothing said.", "");
+    return empty(result.prompt_length === null ? "This conversation has no transcript." : "This case has no messages.", "");
   const promptLength = prompt.length;
   const views = messages.map((message, index) => () => messageView(message, index));
   const list = el("ol", { class: "messages" });
@@ -36,7 +36,7 @@ export function conversationView(result) {
       el(
         "button",
         { type: "button", class: "quiet-button", onclick: () => earlier.replaceWith(...views.slice(0, start).map((make) => make())) },
-        `show ${counted(start, "earlier message")}`,
+        `Show ${counted(start, "earlier message")}`,
       ),
     );
     list.append(earlier);
@@ -49,7 +49,7 @@ export function conversationView(result) {
     const after = el(
       "details",
       { class: "after" },
-      el("summary", {}, `how it went on in the data, ${counted(messages.length - promptLength, "message")}`),
+      el("summary", {}, `Rest of the recorded conversation, ${counted(messages.length - promptLength, "message")}`),
     );
     after.addEventListener(
       "toggle",
@@ -83,11 +83,11 @@ function messageView(message, index) {
     },
     el("span", { class: "role" }, speaker, el("span", { class: "message-number" }, String(index))),
     text ? folded(text, length, { attributes: { class: message.role === "tool" ? "message-text mono" : "message-text" } }) : null,
-    (message.calls ?? []).map((call) => el("div", { class: "call-line" }, el("span", { class: "call-label" }, "calls"), callCode(call))),
+    (message.calls ?? []).map((call) => el("div", { class: "call-line" }, el("span", { class: "call-label" }, "Call"), callCode(call))),
   );
 }
 
-// JSON over several lines; any other text, and JSON that is too long, unchanged.
+// Formats JSON on several lines. Other texts, and very long JSON, are unchanged.
 function indentJson(text) {
   if (!text || text.length > MAX_JSON || !/^\s*[[{]/.test(text)) return text;
   try {
@@ -102,12 +102,12 @@ function decisionView(result) {
   return el(
     "li",
     { class: "decision", tabindex: -1, "data-message": "decision" },
-    el("span", { class: "role" }, "◆ the decision"),
-    el("div", { class: "call-line" }, el("span", { class: "call-label" }, "expected"), el("div", {}, calls(result.expected, "no call"))),
+    el("span", { class: "role" }, "◆ Decision point"),
+    el("div", { class: "call-line" }, el("span", { class: "call-label" }, "Expected"), el("div", {}, calls(result.expected, "no call"))),
     el(
       "div",
       { class: "call-line" },
-      el("span", { class: "call-label" }, "called"),
+      el("span", { class: "call-label" }, "Actual"),
       el("div", {}, result.error ? prose(cut(result.error, 300), "span", { class: "problem-text" }) : calls(result.actual, "no call")),
     ),
   );

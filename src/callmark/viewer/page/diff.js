@@ -1,9 +1,9 @@
-// The differences of two texts. In: two strings; out: for each of them its pieces as [text, differs].
+// The differences between two texts. In: two strings; out: the pieces of each as [text, differs].
 // Work is bounded: long texts are compared word by word, and a middle that is still too large is marked as a whole.
 
 const MAX_BY_CHARACTER = 120; // longer texts are compared by word
 const MAX_CELLS = 250_000; // of the table of the longest common subsequence
-const MIN_SHARED = 0.4; // of the characters, else marks inside the text would be noise
+const MIN_SHARED = 0.4; // of the characters: with fewer, marks inside the text would be noise
 const MAX_COMPARED = 20_000; // characters of each text that are compared and shown
 
 export function differences(expected, actual) {
@@ -30,7 +30,7 @@ function totalLength(parts) {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-// The indexes of a longest common subsequence, on either side.
+// The indexes of a longest common subsequence on both sides.
 function commonSubsequence(a, b) {
   const width = b.length + 1;
   const table = new Uint16Array((a.length + 1) * width);

@@ -1,4 +1,4 @@
-// Elements from names, attributes and children. Strings become text nodes, so nothing from data is ever read as markup.
+// Elements from names, attributes and children. Strings become text nodes, so data is never parsed as markup.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -10,7 +10,7 @@ export function svg(tag, attributes = {}, ...children) {
   return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
-// `onclick: f` adds a listener, `true` is an empty attribute; false, null and undefined leave an attribute or a child out.
+// `onclick: f` adds a listener, `true` is an empty attribute; attributes and children that are false, null or undefined are skipped.
 function fillElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -23,8 +23,8 @@ function fillElement(element, attributes, children) {
   return element;
 }
 
-// Replaces the children of a box; those that stay at their position are not touched. The focus stays on the element with the same data-key,
-// so that a run in progress can be redrawn while it is read.
+// Replaces the children of a box, except those that stay in place. The focus stays on the element with the same data-key, so that a run in
+// progress can be redrawn while someone reads it.
 export function redraw(box, ...children) {
   const focusedKey = box.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
   const [added, old] = [children.flat(Infinity).filter(Boolean), [...box.childNodes]];
@@ -38,7 +38,7 @@ function findByKey(box, key) {
   return box.querySelector(`[data-key="${CSS.escape(key)}"]`);
 }
 
-// Makes the marks of a box one Tab stop: arrow keys move to the nearest mark in their direction on the screen.
+// Makes the marks of a box one Tab stop: arrow keys move to the nearest mark in that direction on the screen.
 export function rovingFocus(box, marks) {
   if (!marks.length) return;
   const current = marks.find((mark) => mark.getAttribute("aria-pressed") === "true") ?? marks[0];

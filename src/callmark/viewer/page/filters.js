@@ -3,17 +3,17 @@
 import { SCORE_BANDS } from "./cases.js";
 import { el } from "./dom.js";
 import { FILTERS } from "./state.js";
-import { cut, visible, words } from "./text.js";
+import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } from "./text.js";
 
 const MAX_OPTIONS = 1000; // a longer list is searched instead
+const MAX_OPTION_LABEL = 60; // characters
 const SORTS = [
-  ["", "in the file's order"],
-  ["score", "worst first"],
-  ["-score", "best first"],
-  ["expected", "expected tool"],
-  ["actual", "called tool"],
-  ["fault", "fault"],
-  ["-seconds", "slowest first"],
+  ["score", "Lowest score first"],
+  ["-score", "Highest score first"],
+  ["expected", "By expected tool"],
+  ["actual", "By actual tool"],
+  ["fault", "By fault"],
+  ["-seconds", "Slowest first"],
 ];
 
 export function filterBar({ run, runs, state, change }) {
@@ -22,8 +22,8 @@ export function filterBar({ run, runs, state, change }) {
     type: "search",
     class: "search",
     id: "search",
-    placeholder: "search",
-    "aria-label": "Search ids, calls and faults",
+    placeholder: "Search",
+    "aria-label": "Search ids, calls, faults and errors",
     "aria-keyshortcuts": "/",
     autocomplete: "off",
     spellcheck: "false",
@@ -33,38 +33,38 @@ export function filterBar({ run, runs, state, change }) {
     runs.length > 1
       ? choice(
           "run",
-          "run",
+          "",
           runs.map(({ name, label }) => [name, label]),
           change,
         )
       : null,
-    choice("tool", "all tools", [...tools.map((name) => [name, name]), ["no call", "no call expected"]], change),
+    choice("tool", "All tools", [...tools.map((name) => [name, name]), ["no call", "No call expected"]], change),
     choice(
       "fault",
-      "all faults",
-      faults.map((name) => [name, words(name)]),
+      "All faults",
+      faults.map((name) => [name, labelWords(name)]),
       change,
     ),
     choice(
       "score",
-      "all scores",
-      [["right", "✓ right"], ["wrong", "✗ wrong"], ...SCORE_BANDS.map((name) => [name, name === "error" ? "! error" : `score ${name}`])],
+      "All scores",
+      [["correct", "✓ Correct"], ["wrong", "✗ Wrong"], ...SCORE_BANDS.map((name) => [name, name === "error" ? "! Error" : `Score ${name}`])],
       change,
     ),
     scenarioTypes.length > 1
       ? choice(
           "type",
-          "all scenario types",
+          "All scenario types",
           scenarioTypes.map((name) => [name, name]),
           change,
         )
       : null,
-    choice("sort", "order", SORTS.slice(1), change),
+    choice("sort", "Dataset order", SORTS, change),
   ].filter(Boolean);
   const parts = ["", "fixed", "broken"].map((name) =>
-    el("button", { type: "button", "data-change": name, onclick: () => change({ change: name }) }, name || "all"),
+    el("button", { type: "button", "data-change": name, onclick: () => change({ change: name }) }, labelWords(name || "all")),
   );
-  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Against the baseline" }, parts);
+  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Change from the baseline" }, parts);
   const box = el(
     "div",
     { class: "filters", role: "search" },
@@ -88,34 +88,39 @@ export function filterBar({ run, runs, state, change }) {
 }
 
 function choice(key, all, options, change) {
+  const shown = options.slice(0, MAX_OPTIONS);
+  const labels = shortenAll(
+    shown.map(([, name]) => visible(name)),
+    MAX_OPTION_LABEL,
+  );
   const select = el(
     "select",
     {
       name: key,
-      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", sort: "Order" }[key],
+      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", sort: "Sort" }[key],
       onchange: (event) => change({ [key]: event.target.value }),
     },
     key === "run" ? null : el("option", { value: "" }, all),
-    options.slice(0, MAX_OPTIONS).map(([value, name]) => el("option", { value }, cut(visible(name), 60))),
+    shown.map(([value], at) => el("option", { value }, labels[at])),
   );
   return el("label", { class: `choice choice-${key}` }, select);
 }
 
 const CHIP_LABELS = {
-  tool: (value) => ["expected", value],
-  actual: (value) => ["called", value],
-  fault: (value) => ["fault", words(value)],
-  score: (value) => ["score", value],
-  type: (value) => ["type", value],
-  change: (value) => ["against the baseline", value],
-  position: (value) => ["message", value.replace("-", "–")],
-  time: (value) => ["time", value],
-  ending: (value) => ["ended", words(value)],
-  origin: (value) => ["value", value],
-  q: (value) => ["search", value],
+  tool: (value) => ["Expected", value],
+  actual: (value) => ["Actual", value],
+  fault: (value) => ["Fault", words(value)],
+  score: (value) => ["Score", value],
+  type: (value) => ["Scenario type", value],
+  change: (value) => ["Change", value],
+  position: (value) => ["Message", value.replace("-", "–")],
+  time: (value) => ["Latency", value],
+  ending: (value) => ["Ending", words(value)],
+  origin: (value) => ["Value", originWords(value)],
+  q: (value) => ["Search", value],
 };
 
-// The active filters, each removed by a click; none where the table is not filtered.
+// The active filters as buttons that remove them; none if the table is not filtered.
 export function filterChips(state, change, clear) {
   const set = [...FILTERS, "q"].filter((key) => state[key]);
   if (!set.length) return [];
@@ -125,13 +130,13 @@ export function filterChips(state, change, clear) {
       "button",
       { type: "button", class: "chip", "data-key": `chip ${key}`, onclick: () => change({ [key]: "" }) },
       el("span", { class: "chip-name" }, name),
-      el("bdi", {}, cut(visible(value), 60)),
+      el("bdi", {}, shortenMiddle(visible(value), MAX_OPTION_LABEL)),
       el("span", { class: "chip-x", "aria-hidden": "true" }, "×"),
-      el("span", { class: "visually-hidden" }, "take this filter off"),
+      el("span", { class: "visually-hidden" }, "Remove this filter"),
     );
   });
   return [
     ...chips,
-    set.length > 1 ? el("button", { type: "button", class: "quiet-button", "data-key": "chip all", onclick: clear }, "clear all") : null,
+    set.length > 1 ? el("button", { type: "button", class: "quiet-button", "data-key": "chip all", onclick: clear }, "Clear all") : null,
   ];
 }

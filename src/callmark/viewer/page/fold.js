@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { visible } from "./text.js";
 
-const MAX_SHOWN = 200_000; // characters of one text that are ever shown
+const MAX_SHOWN = 200_000; // characters of one text that can be shown
 const UNFOLD_STEP = 20_000; // characters that one click adds
 
 // A text up to `length` characters is shown whole. A very long one unfolds in steps, so that no click lays out a megabyte at once.
@@ -21,10 +21,10 @@ export function folded(text, length, { tag = "div", attributes = {} } = {}) {
     const full = shown >= Math.min(text.length, MAX_SHOWN);
     more.textContent =
       shown === length
-        ? `show ${left > UNFOLD_STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters`
+        ? `Show ${left > UNFOLD_STEP ? "more of" : "all"} ${text.length.toLocaleString("en")} characters`
         : full
-          ? "fold"
-          : `show more, ${left.toLocaleString("en")} characters are left`;
+          ? "Show less"
+          : `Show more (${left.toLocaleString("en")} characters left)`;
     more.setAttribute("aria-expanded", String(shown > length));
   };
   const unfold = (to) => {
@@ -34,12 +34,12 @@ export function folded(text, length, { tag = "div", attributes = {} } = {}) {
   more.addEventListener("click", () => unfold(shown >= Math.min(text.length, MAX_SHOWN) ? length : shown + UNFOLD_STEP));
   draw();
   const box = el("div", { class: "folded" }, body, more);
-  // Text that a link points at has to be on the page first.
+  // Text that a link points to has to be on the page first.
   box.addEventListener("reveal", (event) => event.detail + 200 > shown && unfold(event.detail + 2000));
   return box;
 }
 
-// Marks the first occurrence of a text inside an element, and unfolds what hides it. Returns the mark, or null.
+// Marks the first occurrence of a text inside an element, unfolding it if necessary. Returns the mark, or null.
 export function markText(box, whole, sought) {
   const written = visible(sought);
   const at = sought ? whole.indexOf(sought) : -1;

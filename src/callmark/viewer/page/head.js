@@ -5,7 +5,7 @@ import { runProgress } from "./runs.js";
 import { readState } from "./state.js";
 import { counted, prose, visible } from "./text.js";
 
-// Another run opens without the filters of the last one, but against the same baseline.
+// Another run opens without the current filters, but with the same baseline.
 export function runPicker({ labels, list, bases, state, change }) {
   const options = (runs) => runs.map(({ name }) => [name, labels.get(name)]);
   const open = (name) => change({ ...readState(""), run: name, base: state.base === name ? "" : state.base });
@@ -13,7 +13,7 @@ export function runPicker({ labels, list, bases, state, change }) {
   return [
     list.length > 1 ? picker("Run", "pick run", options(list), state.run, open) : prose(labels.get(state.run) ?? state.run, "strong"),
     bases.length
-      ? [el("span", { class: "vs" }, "vs"), picker("Baseline", "pick base", [["", "nothing"], ...options(bases)], state.base, chooseBase)]
+      ? [el("span", { class: "vs" }, "vs"), picker("Baseline", "pick base", [["", "No baseline"], ...options(bases)], state.base, chooseBase)]
       : null,
     state.also.length ? el("span", { class: "vs" }, `and ${counted(state.also.length, "more run")}`) : null,
   ];

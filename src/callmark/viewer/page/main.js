@@ -1,4 +1,4 @@
-// The whole page. In: the address; out: the page drawn. Every choice goes into the address, and the page is drawn from it.
+// The whole page, drawn from its address. Every choice goes into the address.
 
 import { showPressed } from "./charts.js";
 import { redraw, el } from "./dom.js";
@@ -34,7 +34,7 @@ const pane = new CasePane(byId("case"), {
 const selected = new Set(); // runs to compare
 let state = readState(location.hash);
 let rows = new Uint32Array(0);
-let drawnInputs = {}; // what each part was drawn from last, so that only what changed is drawn again
+let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
 
@@ -47,14 +47,14 @@ function scheduleDraw() {
   });
 }
 
-// Changes the state. Typing and moving replace the address, everything else adds to the history.
+// Changes the state. Typing and moving replace the address; everything else adds to the history.
 function change(patch, replace = false) {
   state = { ...state, ...patch };
   history[replace ? "replaceState" : "pushState"](null, "", writeState(state));
   draw();
 }
 
-// Sets the filter of a chart's mark, or removes it where it is set.
+// Sets the filter of a chart's mark, or removes it if it is set.
 function toggle(patch) {
   const set = Object.entries(patch).every(([key, value]) => state[key] === value);
   changeRunOrFilter(
@@ -109,7 +109,7 @@ function drawRun(labels) {
   if (entry.run && !labels.has(state.run)) labels.set(state.run, entry.run.model || entry.run.label);
   drawHead(entry, labels);
   if (!entry.run) {
-    // The numbers of another run would be taken for this one's.
+    // The numbers of another run would be mistaken for those of this one.
     for (const id of ["overview", "cases"]) byId(id).hidden = true;
     return;
   }
@@ -135,18 +135,18 @@ function drawRun(labels) {
     filterChips(state, change, () => change(withoutFilters())),
   );
   if (!cases) return;
-  pane.show({ state, cases, runs: entries, labels, complete: entry.complete }); // first: its request runs while the rows are drawn
+  pane.show({ state, cases, runs: entries, labels, complete: entry.complete }); // first, so that its request runs while the rows are drawn
   drawRows(cases, entry, Boolean(base));
 }
 
-// Another run in a filter only changes which of the compared runs is shown, the comparison stays.
+// Choosing another run in the filters only changes which of the compared runs is shown.
 function changeRunOrFilter(patch, replace) {
   if (patch.run && patch.run !== state.run)
     change({ change: "", ...patch, also: comparedRuns(state).filter((name) => name !== state.base && name !== patch.run) });
   else change(patch, replace);
 }
 
-// Draws a part if its inputs differ from the last time; returns whether they do.
+// Draws a part if its inputs have changed; returns whether they have.
 function drawIfChanged(part, inputs, drawPart) {
   const last = drawnInputs[part];
   if (last && last.length === inputs.length && last.every((value, index) => value === inputs[index])) return false;
@@ -167,7 +167,7 @@ function drawRows(cases, entry, isCompared) {
   });
   byId("row-count").textContent =
     rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
-  if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · ${cases.total.toLocaleString("en")} on their way`);
+  if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · loading ${cases.total.toLocaleString("en")}…`);
   byId("no-rows").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
   if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
@@ -188,13 +188,13 @@ function noRows(cases, entry) {
     return el(
       "div",
       {},
-      empty("No case fits.", "Take a filter off, or all of them."),
-      el("button", { type: "button", class: "main-button", "data-key": "clear", onclick: () => change(withoutFilters()) }, "Clear the filters"),
+      empty("No matching cases.", "Remove a filter, or clear all of them."),
+      el("button", { type: "button", class: "main-button", "data-key": "clear", onclick: () => change(withoutFilters()) }, "Clear filters"),
     );
-  if (!entry.complete) return empty("Reading the cases…", "");
+  if (!entry.complete) return empty("Loading cases…", "");
   return entry.run.status === "running"
-    ? empty("No answer yet.", "They show up here as they come.")
-    : empty("This run has no cases.", "Was its dataset empty? `callmark lint` tells.");
+    ? empty("No predictions yet.", "They appear here as they arrive.")
+    : empty("This run has no cases.", "Check that its dataset is not empty: `callmark stats FILE`.");
 }
 
 function drawHead(entry, labels) {
@@ -215,11 +215,11 @@ function drawNotices() {
   const notCompared = source.problem || (entries.length > 1 && store.comparisons.get(JSON.stringify(comparedRuns(state)))?.problem);
   const runProblems = entries.flatMap(({ error, run }) => [error, run?.problem]);
   const problems = [
-    ...new Set([store.problem, ...runProblems, notCompared && `These runs are not compared: ${notCompared}`]),
+    ...new Set([store.problem, ...runProblems, notCompared && `These runs cannot be compared: ${notCompared}`]),
   ].filter(Boolean);
   const leftOut =
     source.leftOut && state.run && !state.case
-      ? `The report holds ${(source.leftOut.all_conversations - source.leftOut.conversations).toLocaleString("en")} of ${counted(source.leftOut.all_conversations, "conversation")}, the worst cases first; \`callmark view\` shows all of them.`
+      ? `The report includes ${(source.leftOut.all_conversations - source.leftOut.conversations).toLocaleString("en")} of ${counted(source.leftOut.all_conversations, "conversation")}, those with the lowest scores first. \`callmark view\` shows all of them.`
       : "";
   drawIfChanged("notices", [...problems, leftOut], () =>
     redraw(
@@ -235,7 +235,7 @@ function toggleSelected(name) {
   draw();
 }
 
-// Of the selected runs the oldest is the baseline, and the newest is shown; a report has its baseline already.
+// The oldest selected run is the baseline, and the newest is shown; a report already has its baseline.
 function compareSelected() {
   const base = source.comparison?.runs[0];
   const others = store.list.map(({ name }) => name).filter((name) => selected.has(name) && name !== base);
@@ -294,7 +294,7 @@ function start() {
   };
   draw();
   store.readList().then(() => {
-    // A report opens with its run, or its comparison.
+    // A report opens with its run or its comparison.
     const runs = store.list ?? [];
     if (source.live || state.run || location.hash.length > 1 || !runs.length) return;
     const names = source.comparison?.runs ?? [runs[0].name];

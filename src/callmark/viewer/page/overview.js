@@ -1,14 +1,14 @@
 // The overview of a run: tiles of metrics, the comparison, and the charts. In: the run, its cases once all are loaded (null before) and the
-// comparison; out: sections. `toggle({tool: name})` filters the table, a second time removes the filter.
+// comparison; out: sections. `toggle({tool: name})` filters the table; a second call removes the filter.
 
 import { forestPlot, sparkline, stackedParts } from "./charts.js";
 import { el } from "./dom.js";
 import { MAX_BARS, chartPanels, empty, panel } from "./panels.js";
 import { chartData } from "./chart_data.js";
-import { counted, interval, number, pValue, prose, signed, visible, words } from "./text.js";
+import { counted, interval, labelWords, number, pValue, prose, signed, visible } from "./text.js";
 
 const MAX_TILES = 8;
-const drawnSections = new Map(); // the larger sections, by name: what they were drawn from, and the elements
+const drawnSections = new Map(); // the larger sections by name: their inputs and their elements
 
 export function overview({ run, cases, comparison, labels, toggle }) {
   const data = cases && cases.count > 0 ? chartData(cases) : null;
@@ -19,9 +19,9 @@ export function overview({ run, cases, comparison, labels, toggle }) {
     comparison ? memoized("comparison", [comparison, JSON.stringify([...labels])], () => comparisonPanel(comparison, labels, toggle)) : null,
     counts && scored === 0
       ? panel(
-          "nothing could be scored",
+          "No case was scored",
           "wide",
-          empty("Every answer was an error.", "What the errors say stands below; a run that is resumed asks again for what is missing."),
+          empty("Every prediction is an error.", "The error messages are listed below. Fix their cause, then resume the run with `--resume` to retry."),
         )
       : null,
     ...(counts && scored > 0
@@ -31,7 +31,7 @@ export function overview({ run, cases, comparison, labels, toggle }) {
   ].filter(Boolean);
 }
 
-// A section as it was drawn last, as long as its inputs are the same.
+// A section as it was last drawn, if its inputs have not changed.
 function memoized(name, inputs, draw) {
   const last = drawnSections.get(name);
   if (last?.inputs.every((value, at) => value === inputs[at])) return last.elements;
@@ -71,12 +71,12 @@ function tiles(run, data, comparison) {
   });
   if (!all.length)
     return empty(
-      "No number yet.",
+      "No scores yet.",
       run.status === "running"
-        ? "The first answers are on their way."
+        ? "Waiting for the first predictions."
         : run.ready === false
-          ? "They are being worked out."
-          : "Nothing of this run was scored.",
+          ? "The metrics are being computed."
+          : "No case of this run was scored.",
     );
   if (all.length <= MAX_TILES + 1) return all;
   return [
@@ -84,7 +84,7 @@ function tiles(run, data, comparison) {
     el(
       "details",
       { class: "more-tiles" },
-      el("summary", {}, `${all.length - MAX_TILES} more`),
+      el("summary", {}, `${counted(all.length - MAX_TILES, "more metric")}`),
       el("div", { class: "tiles" }, all.slice(MAX_TILES)),
     ),
   ];
@@ -98,24 +98,24 @@ function comparisonPanel(comparison, labels, toggle) {
   }));
   const outcomes = others.map((name) => {
     const entries = [
-      { patch: { run: name, change: "both right" }, label: "both right", n: comparison.both_correct[name] ?? 0, tone: "calm", sign: "✓✓" },
-      { patch: { run: name, change: "fixed" }, label: "fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
-      { patch: { run: name, change: "broken" }, label: "broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
-      { patch: { run: name, change: "both wrong" }, label: "both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
+      { patch: { run: name, change: "both correct" }, label: "Both correct", n: comparison.both_correct[name] ?? 0, tone: "calm", sign: "✓✓" },
+      { patch: { run: name, change: "fixed" }, label: "Fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
+      { patch: { run: name, change: "broken" }, label: "Broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
+      { patch: { run: name, change: "both wrong" }, label: "Both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
     ];
-    const against = `${visible(labels.get(name) ?? name)} against ${visible(labels.get(base) ?? base)}`;
-    return el("div", { class: "outcome" }, el("h3", {}, against), stackedParts(entries, { toggle, label: against }));
+    const pair = `${visible(labels.get(name) ?? name)} vs ${visible(labels.get(base) ?? base)}`;
+    return el("div", { class: "outcome" }, el("h3", {}, pair), stackedParts(entries, { toggle, label: pair }));
   });
   return el(
     "div",
     { class: "panels" },
     panel(
-      "what changed",
+      "What changed",
       "wide",
       el(
         "p",
         { class: "hint" },
-        `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. The line is the 95 % interval of the difference, the tick the difference itself.`,
+        `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. A tick is a difference from the baseline, a line its 95% interval.`,
       ),
       (comparison.warnings ?? []).map((warning) => prose(warning, "p", { class: "notice" })),
       forestPlot(metrics, others.length > 1),
@@ -128,7 +128,7 @@ function comparisonPanel(comparison, labels, toggle) {
 function interpretationPanel(run) {
   if (!run.interpretations?.length) return null;
   return panel(
-    "how to read it",
+    "Interpretation",
     "",
     run.interpretations.map(({ subject, text, checks }) =>
       el(
@@ -151,7 +151,7 @@ function errorPanel(run) {
   const texts = Object.entries(run.error_texts ?? {}).sort((a, b) => b[1] - a[1]);
   if (!texts.length) return null;
   return panel(
-    "errors, left out of every mean",
+    "Errors, excluded from every metric",
     "",
     el(
       "ul",
@@ -161,12 +161,12 @@ function errorPanel(run) {
   );
 }
 
-// Evaluators that failed on some cases: how often, and the first example.
+// Evaluators that failed on some cases: the number of cases, and the first example.
 function evaluatorErrorPanel(run) {
   const failed = Object.entries(run.evaluator_errors ?? {});
   if (!failed.length) return null;
   return panel(
-    "evaluator errors, left out of their means",
+    "Evaluator errors, excluded from their metrics",
     "",
     el(
       "ul",
@@ -174,7 +174,7 @@ function evaluatorErrorPanel(run) {
       failed
         .slice(0, MAX_BARS)
         .map(([evaluator, { count, case: id, error }]) =>
-          el("li", {}, el("b", {}, `${count.toLocaleString("en")}×`), " ", prose(`${evaluator}, first at ${id}: ${error}`.slice(0, 400))),
+          el("li", {}, el("b", {}, `${count.toLocaleString("en")}×`), " ", prose(`${evaluator}, first in case ${id}: ${error}`.slice(0, 400))),
         ),
     ),
   );
@@ -183,8 +183,9 @@ function evaluatorErrorPanel(run) {
 function trialPanel(run) {
   if (!run.pass_at_k?.length || run.trials < 2) return null;
   return panel(
-    `over ${run.trials} trials`,
+    `Results over ${run.trials} trials`,
     "small",
+    el("p", { class: "hint" }, "pass@k: correct in at least one of k trials. pass^k: correct in all k trials."),
     el(
       "table",
       { class: "plain-table" },
@@ -194,7 +195,7 @@ function trialPanel(run) {
         el(
           "tr",
           {},
-          ["trials", "right at least once", "right every time"].map((name) => el("th", { scope: "col" }, name)),
+          ["k", "pass@k", "pass^k"].map((name) => el("th", { scope: "col" }, name)),
         ),
       ),
       el(
@@ -208,21 +209,21 @@ function trialPanel(run) {
   );
 }
 
-const USAGE_LABELS = { input_tokens: "tokens in", output_tokens: "tokens out", cost: "cost", retries: "asked again" };
+const USAGE_LABELS = { input_tokens: "Input tokens", output_tokens: "Output tokens", cost: "Cost", retries: "Retries" };
 
 // Notes, turns and usage: numbers that are not scores.
 function factPanel(run) {
   const kinds = Object.entries(run.notes ?? {})
     .sort((a, b) => b[1] - a[1])
-    .map(([kind, n]) => [words(kind), n]);
+    .map(([kind, n]) => [labelWords(kind), n]);
   const usage = Object.entries(USAGE_LABELS)
     .filter(([key]) => run.usage?.[key])
     .map(([key, name]) => [name, run.usage[key]]);
-  const turns = run.turns ? [["turns of the user, on average", run.turns]] : [];
+  const turns = run.turns ? [["User turns (mean)", run.turns]] : [];
   const facts = [...kinds, ...turns, ...usage];
   if (!facts.length) return null;
   return panel(
-    "also noted",
+    "Notes and usage",
     "small",
     el(
       "dl",

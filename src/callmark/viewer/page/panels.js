@@ -4,10 +4,11 @@ import { bars, columns, heatMap } from "./charts.js";
 import { SCORE_BANDS, TIME_BANDS } from "./cases.js";
 import { el } from "./dom.js";
 import { splitAfter } from "./chart_data.js";
-import { counted, number, seconds, sentence, visible, words } from "./text.js";
+import { counted, labelWords, number, seconds, sentence, visible } from "./text.js";
 
 export const MAX_BARS = 12;
 const MAX_TOOLS = 16; // tools of the heat map, on either side
+const MIN_RANKED_CASES = 5; // of a tool: the mean of fewer is not meaningful
 
 export function panel(title, kind, ...content) {
   return el("section", { class: `panel ${kind}` }, el("h2", {}, title), content);
@@ -23,7 +24,7 @@ export function chartPanels(run, { counts, latencies }, comparison, toggle) {
   const toolsBefore = comparison ? new Map(comparison.tools.filter((tool) => tool.run === run.name).map((tool) => [tool.tool, tool])) : null;
   const faults = faultPanel(counts, before, run.trials, toggle);
   const scores = scorePanel(run, counts, toggle);
-  // The first call of a conversation may be any that leads to the goal, so only at decision points can a tool be confused with another.
+  // Any first call that leads to the goal is correct in a scenario, so only decision points show which tool was called instead.
   const scenarios = run.case_kind === "scenarios";
   const stacked = [
     counts.positions.length > 1 ? positionPanel(counts.positions, toggle) : null,
@@ -39,12 +40,13 @@ export function chartPanels(run, { counts, latencies }, comparison, toggle) {
     el(
       "div",
       { class: "panels" },
-      meanPanel(scenarios ? "by the first tool expected" : "weakest tools", counts.tools, toolsBefore, {
+      meanPanel(scenarios ? "By first expected tool" : "Weakest tools", counts.tools, toolsBefore, {
         patch: (tool) => ({ tool }),
         toggle,
         mono: true,
+        minCases: scenarios ? 1 : MIN_RANKED_CASES,
       }),
-      counts.scenarioTypes.length > 1 ? meanPanel("by scenario type", counts.scenarioTypes, null, { patch: (type) => ({ type }), toggle }) : null,
+      counts.scenarioTypes.length > 1 ? meanPanel("By scenario type", counts.scenarioTypes, null, { patch: (type) => ({ type }), toggle }) : null,
       stacked.length ? el("div", { class: "stack" }, stacked) : null,
     ),
   ];
@@ -75,16 +77,16 @@ function confusionPanel(counts, toggle) {
     [...named, "other tools", "no call", "unknown tool"].filter((name) => [...cells.values()].some((cell) => cell[side] === name));
   const wrong = [...cells.values()].some(({ row, column }) => row !== column);
   return panel(
-    "which tool was called instead",
+    "Which tool was called instead",
     "",
-    el("p", { class: "hint" }, wrong ? "Expected down, called across; the shade is the share of a row. A cell filters the table." : "Every call went to the right tool."),
+    el("p", { class: "hint" }, wrong ? "Rows: expected. Columns: actual. Shade: share of the row. Click a cell to filter the table." : "Every call was to the expected tool."),
     el("div", { class: "scroll-x" }, heatMap(used("row"), used("column"), [...cells.values()], toggle)),
   );
 }
 
 function faultPanel(counts, before, trials, toggle) {
   if (!counts.faults.length && !before?.size)
-    return panel("what went wrong", "", empty("Nothing went wrong.", "Every scored case is right. Harder cases would tell more."));
+    return panel("What went wrong", "", empty("No faults.", "Every scored case is correct. Add harder cases to tell models apart."));
   const gone = [...(before?.values() ?? [])]
     .filter(({ kind, before: was }) => was && !counts.faults.some(({ name }) => name === kind))
     .map(({ kind }) => ({ name: kind, n: 0 }));
@@ -95,8 +97,8 @@ function faultPanel(counts, before, trials, toggle) {
     const was = fault && Math.round(fault.before * trials);
     return {
       patch: n ? { fault: name } : null,
-      label: words(name),
-      title: `${words(name)}: ${counted(n, "time")}`,
+      label: labelWords(name),
+      title: `${labelWords(name)}: ${counted(n, "fault")}`,
       value: n / highest,
       before: was === undefined ? null : was / highest,
       caption: [el("b", {}, n.toLocaleString("en")), was === undefined ? "" : el("small", {}, ` was ${was.toLocaleString("en")}`)],
@@ -104,9 +106,9 @@ function faultPanel(counts, before, trials, toggle) {
   });
   if (rest.length) entries.push(remainderBar(rest, "kind", highest));
   return panel(
-    "what went wrong",
+    "What went wrong",
     "",
-    el("p", { class: "hint" }, `How often each fault was found${before ? "; the tick is the baseline" : ""}.`),
+    el("p", { class: "hint" }, `Number of faults by kind.${before ? " The tick is the baseline." : ""}`),
     bars(entries, { toggle }),
   );
 }
@@ -117,33 +119,39 @@ function remainderBar(rest, noun, highest) {
   return { label: `${counted(rest.length, `other ${noun}`)}`, value: Math.min(1, n / highest), caption: el("b", {}, n.toLocaleString("en")) };
 }
 
-function meanPanel(title, entries, before, { patch, toggle, mono = false }) {
-  const { shown, rest } = splitAfter(entries, MAX_BARS);
-  const shownBars = [...shown]
-    .sort((a, b) => a.mean - b.mean)
-    .map(({ name, n, mean }) => ({
-      patch: patch(name),
-      label: name,
-      title: `${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`,
-      value: mean,
-      before: before?.get(name)?.before ?? null,
-      caption: [el("b", {}, number(mean, mean === 1 ? null : 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)],
-    }));
+// Mean scores, lowest first. Entries with fewer than `minCases` cases are not ranked.
+function meanPanel(title, entries, before, { patch, toggle, mono = false, minCases = 1 }) {
+  const ranked = entries.filter(({ n }) => n >= minCases).sort((a, b) => a.mean - b.mean);
+  const unranked = entries.length - ranked.length;
+  const { shown, rest } = splitAfter(ranked, MAX_BARS);
+  const shownBars = shown.map(({ name, n, mean }) => ({
+    patch: patch(name),
+    label: name,
+    title: `${name}: mean score ${number(mean, 3)} over ${counted(n, "case")}`,
+    value: mean,
+    before: before?.get(name)?.before ?? null,
+    caption: meanCaption(mean, n),
+  }));
   if (rest.length) {
     const n = rest.reduce((sum, entry) => sum + entry.n, 0);
     const mean = rest.reduce((sum, entry) => sum + entry.mean * entry.n, 0) / n;
-    shownBars.push({
-      label: `${rest.length.toLocaleString("en")} others`,
-      value: mean,
-      caption: [el("b", {}, number(mean, 2)), el("small", {}, ` of ${n.toLocaleString("en")}`)],
-    });
+    shownBars.push({ label: counted(rest.length, "other"), value: mean, caption: meanCaption(mean, n) });
   }
+  const hint = [
+    "Mean score, lowest first.",
+    before ? "The tick is the baseline." : "",
+    unranked ? `Not ranked: ${counted(unranked, "tool")} with fewer than ${minCases} cases.` : "",
+  ];
   return panel(
     title,
     "",
-    el("p", { class: "hint" }, `Mean score${before ? "; the tick is the baseline" : ""}.`),
-    bars(shownBars, { toggle, mono }),
+    el("p", { class: "hint" }, hint.filter(Boolean).join(" ")),
+    ranked.length ? bars(shownBars, { toggle, mono }) : empty("Too few cases.", `A tool is ranked from ${minCases} cases on.`),
   );
+}
+
+function meanCaption(mean, n) {
+  return [el("b", {}, number(mean, 2)), el("small", {}, ` ${counted(n, "case")}`)];
 }
 
 function endingPanel(entries, toggle) {
@@ -151,13 +159,13 @@ function endingPanel(entries, toggle) {
   const highest = shown[0].n;
   const shownBars = shown.map(({ name, n }) => ({
     patch: { ending: name },
-    label: words(name),
-    title: `${words(name)}: ${n}`,
+    label: labelWords(name),
+    title: `${labelWords(name)}: ${counted(n, "conversation")}`,
     value: n / highest,
     caption: el("b", {}, n.toLocaleString("en")),
   }));
   if (rest.length) shownBars.push(remainderBar(rest, "ending", highest));
-  return panel("how conversations ended", "", bars(shownBars, { toggle }));
+  return panel("How conversations ended", "", bars(shownBars, { toggle }));
 }
 
 function scorePanel(run, counts, toggle) {
@@ -165,15 +173,15 @@ function scorePanel(run, counts, toggle) {
   const entries = SCORE_BANDS.map((name, band) => ({
     patch: counts.bands[band] ? { score: name } : null,
     label: name,
-    title: `${name === "error" ? "errors" : `score ${name}`}: ${counted(counts.bands[band], "case")}`,
+    title: `${name === "error" ? "Errors" : `Score ${name}`}: ${counted(counts.bands[band], "case")}`,
     value: counts.bands[band] / highest,
     caption: counts.bands[band].toLocaleString("en"),
     band,
   })).filter(({ band, patch }) => patch || band === 0 || band === 4);
   return panel(
-    "scores",
+    "Scores",
     "",
-    el("p", { class: "hint" }, `Cases by ${visible(run.headline)}.`),
+    el("p", { class: "hint" }, `Number of cases by ${visible(run.headline)}.`),
     columns(entries, { toggle, label: "Cases by score" }),
   );
 }
@@ -182,14 +190,14 @@ function positionPanel(entries, toggle) {
   const shownColumns = entries.map(({ name, n, mean }) => ({
     patch: { position: name },
     label: name.split("-")[0],
-    title: `message ${name}: mean score ${number(mean, 3)} of ${counted(n, "case")}`,
+    title: `Message ${name}: mean score ${number(mean, 3)} over ${counted(n, "case")}`,
     value: mean,
     caption: number(mean, 2),
   }));
   return panel(
-    "by position",
+    "By position",
     "",
-    el("p", { class: "hint" }, "Mean score by the number of the message the decision comes at."),
+    el("p", { class: "hint" }, "Mean score by the message number of the decision point."),
     columns(shownColumns, { toggle, label: "Mean score by position" }),
   );
 }
@@ -201,14 +209,14 @@ function latencyPanel(counts, [median, slow], toggle) {
   const shownColumns = TIME_BANDS.map((name, band) => ({
     patch: counts.times[band] ? { time: name } : null,
     label: name.replace(/ s$/, "").replace("under", "<").replace("over", ">"),
-    title: `${name}: ${counted(counts.times[band], "answer")}`,
+    title: `${name}: ${counted(counts.times[band], "prediction")}`,
     value: counts.times[band] / highest,
     caption: counts.times[band].toLocaleString("en"),
   })).slice(first, last + 1);
   return panel(
-    "time to answer",
+    "Latency",
     "",
-    el("p", { class: "hint" }, `Seconds; half within ${seconds(median)}, 95 % within ${seconds(slow)}.`),
-    columns(shownColumns, { toggle, label: "Answers by time" }),
+    el("p", { class: "hint" }, `Seconds. Median ${seconds(median)}, 95th percentile ${seconds(slow)}.`),
+    columns(shownColumns, { toggle, label: "Predictions by latency" }),
   );
 }

@@ -1,11 +1,12 @@
-// The list of runs. In: the runs of the source; out: a table to open one from, or to select several to compare. Without runs: what to do next.
+// The list of runs. In: the runs of the source; out: a table to open a run or to select several for a comparison. Without runs, an empty
+// state that says what to do next.
 
 import { rangeBar } from "./charts.js";
 import { el } from "./dom.js";
 import { empty } from "./panels.js";
 import { counted, interval, number, prose, visible } from "./text.js";
 
-// The label of each run: its model, else its own name, with the folder where labels repeat.
+// The label of each run: its model, else its name; with the folder if labels repeat.
 export function runLabels(runs) {
   const labels = runs.map(({ name, model, label }) => [name, model || label]);
   const counts = new Map();
@@ -21,8 +22,8 @@ export function runList(runs, labels, selected, { open, compare, select }) {
         "div",
         { class: "panel" },
         empty(
-          "There is no run here yet.",
-          "Make one with `callmark run DATA --model MODEL`, or grade answers you have with `callmark grade DATA --predictions FILE`. It shows up here by itself.",
+          "No runs yet.",
+          "Start one with `callmark run CASES --model MODEL`, or grade predictions with `callmark grade CASES --predictions FILE`. New runs appear here automatically.",
         ),
       ),
     ];
@@ -30,7 +31,7 @@ export function runList(runs, labels, selected, { open, compare, select }) {
   const button = el(
     "button",
     { type: "button", class: "main-button", "data-key": "compare", disabled: selected.size < 2, onclick: compare },
-    selected.size < 2 ? "Pick two to compare" : `Compare ${selected.size} runs`,
+    selected.size < 2 ? "Select two runs to compare" : `Compare ${selected.size} runs`,
   );
   const rows = runs.map((run) =>
     el(
@@ -76,7 +77,7 @@ export function runList(runs, labels, selected, { open, compare, select }) {
               el("small", {}, visible(run.headline.name), " ", interval(run.headline.low, run.headline.high)),
               rangeBar(run.headline),
             ]
-          : el("span", { class: "none" }, "no number yet"),
+          : el("span", { class: "none" }, "no score yet"),
       ),
       el(
         "td",
@@ -105,8 +106,8 @@ export function runList(runs, labels, selected, { open, compare, select }) {
           el(
             "tr",
             {},
-            el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "compare")),
-            ["run", "headline", "cases"].map((name) => el("th", { scope: "col" }, name)),
+            el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "Compare")),
+            ["Run", "Headline metric", "Cases"].map((name) => el("th", { scope: "col" }, name)),
           ),
         ),
         el("tbody", {}, rows),
@@ -120,12 +121,12 @@ export function runProgress(run) {
   return el(
     "span",
     { class: "progress" },
-    el("progress", { max: all || 1, value: done, "aria-label": "Answers so far" }),
-    el("span", {}, `${done.toLocaleString("en")} of ${all.toLocaleString("en")} answers`),
+    el("progress", { max: all || 1, value: done, "aria-label": "Predictions so far" }),
+    el("span", {}, `${done.toLocaleString("en")} of ${all.toLocaleString("en")} predictions`),
   );
 }
 
-// `2026-11-15 18:42`; a text that is not a time stays as it is.
+// `2026-11-15 18:42`; any other text is unchanged.
 export function formatTime(time) {
   const found = /^(\d{4}-\d\d-\d\d)T(\d\d)[:-](\d\d)/.exec(time ?? "");
   return found ? `${found[1]} ${found[2]}:${found[3]}` : visible(time);

@@ -1,7 +1,7 @@
 // The source of all data: a report's own, or the viewer's API. In: names of runs and cases; out: promises of a list of runs, a run, its rows,
-// a case (with `messages`, null where they were left out) and a comparison, as page_data.py builds them.
+// a case (with `messages`, null if they were left out) and a comparison, as page_data.py builds them.
 
-const FIRST_CHUNK = 500; // rows of the first request, so that something shows soon
+const FIRST_CHUNK = 500; // rows of the first request, so that the first ones appear quickly
 const CHUNK = 10_000; // rows of every other request
 
 export function openSource() {
@@ -18,9 +18,9 @@ function reportSource(data) {
     problem: data.comparison_problem ?? "", // why the runs of the report are not compared
     runs: async () => ({ runs: data.runs.map(listEntry), ready: true }),
     run: async (name) =>
-      findRun(name) ?? refuse(`There is no run called ${name} in this report. Its runs are listed under “callmark”, at the top.`),
+      findRun(name) ?? refuse(`No run named ${name} in this report. Click “callmark” at the top for the list of its runs.`),
     rows: async (name, start) => (start ? { ...data.rows[name], start, id: [] } : data.rows[name]),
-    compare: async () => data.comparison ?? refuse(data.comparison_problem || "These runs are not compared in this report."),
+    compare: async () => data.comparison ?? refuse(data.comparison_problem || "This report does not compare these runs."),
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
       return found ? { ...found, messages: found.conversation === null ? null : (data.conversations[found.conversation] ?? null) } : null;
@@ -28,7 +28,7 @@ function reportSource(data) {
   };
 }
 
-// A run as the list shows it: with the metric of its headline instead of the name.
+// A run for the list: with the headline metric itself instead of its name.
 function listEntry(run) {
   return { ...run, headline: run.metrics.find((metric) => metric.name === run.headline) ?? null };
 }
@@ -36,15 +36,18 @@ function listEntry(run) {
 function viewerSource() {
   const token = takeToken();
   const request = async (path, query = []) => {
-    const response = await fetch(`/api/${path}?${new URLSearchParams(query)}`, { headers: { "X-Callmark-Token": token }, cache: "no-store" });
+    const response = await fetch(`/api/${path}?${new URLSearchParams(query)}`, {
+      headers: { "X-Callmark-Token": token },
+      cache: "no-store",
+    }).catch(() => refuse("The viewer does not respond. Check that `callmark view` is still running."));
     if (response.ok) return response.json();
     const problem = await response.json().catch(() => ({}));
     return refuse(
       problem.error
         ? [/[.?!]$/.test(problem.error) ? problem.error : `${problem.error}.`, problem.hint].filter(Boolean).join(" ")
         : response.status === 403
-          ? "This page may not read the runs any more. Open the address that `callmark view` printed."
-          : `The viewer answered ${response.status}.`,
+          ? "The token is missing or wrong. Open the address that `callmark view` printed."
+          : `The viewer returned HTTP status ${response.status}.`,
     );
   };
   return {
@@ -75,7 +78,7 @@ function viewerSource() {
 }
 
 // Moves the token from the address to the browser's storage: a copied address does not carry it, but opens in any tab of this browser. It is
-// of no use once the viewer has ended.
+// worthless once the viewer has stopped.
 function takeToken() {
   const address = new URL(location.href);
   const given = address.searchParams.get("token");

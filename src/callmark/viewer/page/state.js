@@ -1,10 +1,9 @@
-// The state of the page, as its address holds it. In: location.hash; out: a state, and for a state its hash.
-// Unknown keys of an address are ignored.
+// The state of the page in its address: a hash is parsed into a state, a state is written as a hash. Unknown keys are ignored.
 
-const LIST_KEYS = ["also"]; // further runs that are compared
+const LIST_KEYS = ["also"]; // other runs in the comparison
 const TEXT_KEYS = ["run", "base", "q", "sort", "case", "trial", "transcript"];
 
-// The filters of the table. `tool` is the expected tool, `actual` the one that was called.
+// The filters of the table. `tool` is the expected tool, `actual` the actual one.
 export const FILTERS = ["tool", "actual", "fault", "score", "type", "change", "position", "time", "ending", "origin"];
 
 export function readState(hash) {
@@ -25,7 +24,7 @@ export function withoutFilters() {
   return Object.fromEntries([...FILTERS, "q"].map((key) => [key, ""]));
 }
 
-// The runs that are shown together, the baseline first; the others in an order that does not depend on which of them is open.
+// The runs of the comparison, the baseline first; the others in an order that does not depend on which of them is open.
 export function comparedRuns(state) {
   return state.base ? [...new Set([state.base, ...[state.run, ...state.also].sort()])] : [state.run];
 }

@@ -1,10 +1,10 @@
-// Runs and cases as they are loaded. In: the source and `onChange()`, called whenever there is more to show; out: what is loaded so far.
-// A run in progress is polled every two seconds, for its new rows.
+// Loads runs and cases. In: the source and `onChange()`, which is called whenever there is more to show; out: what is loaded so far.
+// A run in progress is polled for new rows every two seconds.
 
 import { Cases } from "./cases.js";
 
-const POLL_INTERVAL = 2000; // milliseconds, of the list and of a run in progress
-const NOT_READY_INTERVAL = 500; // milliseconds, of a run whose numbers are being computed
+const POLL_INTERVAL = 2000; // milliseconds, for the list and a run in progress
+const NOT_READY_INTERVAL = 500; // milliseconds, for a run whose metrics are being computed
 
 export class Store {
   constructor(source, onChange) {
@@ -17,7 +17,7 @@ export class Store {
     this.problem = "";
   }
 
-  // What is loaded of a run; the first time, loading begins.
+  // What is loaded of a run so far. The first call starts loading.
   run(name) {
     if (!this.runs.has(name)) {
       const entry = { name, run: null, cases: null, complete: false, error: "" };
@@ -42,14 +42,14 @@ export class Store {
     }
   }
 
-  // Returns false where there are fewer rows than were loaded: then they have onChange, and have to be loaded again.
+  // Returns false if there are fewer rows than were loaded: then the rows have changed and have to be loaded again.
   async readRows(entry, cases) {
     for (let next = cases.count; next !== null && next !== undefined;) {
       const rows = await this.source.rows(entry.name, next);
       if (rows.total < cases.count) return false;
       cases.append(rows);
       next = rows.next;
-      // Draw the first rows only: drawing a growing table again and again would delay the rest.
+      // Draw only the first rows: redrawing a growing table would delay the rest.
       if (next !== null && cases.count === rows.id.length && cases === entry.cases) this.onChange();
     }
     return true;
@@ -60,7 +60,7 @@ export class Store {
     setTimeout(() => this.follow(entry), entry.run.ready === false ? NOT_READY_INTERVAL : POLL_INTERVAL);
   }
 
-  // Rows of a run in progress are only added. When it ends, they are in another order, so all are loaded once more.
+  // A run in progress only adds rows. When it ends, their order changes, so all of them are loaded again.
   async follow(entry) {
     try {
       const run = await this.source.run(entry.name);
@@ -72,7 +72,7 @@ export class Store {
         await this.readRows(entry, cases);
       }
       if (ended) this.comparisons.clear();
-      const current = JSON.stringify(run) === JSON.stringify(entry.run) ? entry.run : run; // what is the same is not drawn again
+      const current = JSON.stringify(run) === JSON.stringify(entry.run) ? entry.run : run; // the same object is not drawn again
       Object.assign(entry, { run: current, cases, error: "" });
     } catch (problem) {
       entry.error = problem.message;
@@ -81,7 +81,7 @@ export class Store {
     this.poll(entry);
   }
 
-  // The comparison of these runs, null until it is loaded; where they cannot be compared, its `problem` says why.
+  // The comparison of these runs, null until it is loaded; its `problem` says why they cannot be compared.
   compare(names) {
     const key = JSON.stringify(names);
     if (!this.comparisons.has(key)) {
@@ -95,7 +95,7 @@ export class Store {
     return this.comparisons.get(key);
   }
 
-  // Redrawn only where something is new, so that no row moves away under a click.
+  // Redraws only if something is new, so that no row moves away under a click.
   async readList() {
     try {
       const list = this.listShown || !this.list ? (await this.source.runs()).runs : this.list;

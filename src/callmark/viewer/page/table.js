@@ -4,7 +4,7 @@
 import { CHANGES } from "./cases.js";
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
-import { number, prose, seconds, visible, words } from "./text.js";
+import { number, originWords, prose, seconds, visible, words } from "./text.js";
 
 const ROW_HEIGHT = 42;
 const CARD_HEIGHT = 76; // of a row on two lines
@@ -13,14 +13,15 @@ const EXTRA_ROWS = 8; // drawn above and below the visible ones
 const MAX_HEIGHT = 8_000_000; // pixels: browsers cannot show more, so longer lists scroll in larger steps
 const MAX_PRINTED = 100; // rows on paper
 
+// Column, sort key and label.
 const HEADS = [
-  ["score", "score"],
-  ["case", "file"],
-  ["called", "actual"],
-  ["expected", "expected"],
-  ["why", "fault"],
-  ["change", "change"],
-  ["time", "seconds"],
+  ["score", "score", "Score"],
+  ["case", "file", "Case"],
+  ["actual", "actual", "Actual"],
+  ["expected", "expected", "Expected"],
+  ["faults", "fault", "Faults"],
+  ["change", "change", "Change"],
+  ["latency", "seconds", "Latency"],
 ];
 
 export class CaseTable {
@@ -33,17 +34,17 @@ export class CaseTable {
     this.height = ROW_HEIGHT;
     this.visibleHeight = 760; // until it is measured
     this.body = el("div", { class: "rows", role: "rowgroup" });
-    this.heads = HEADS.map(([name, key]) =>
+    this.heads = HEADS.map(([name, key, label]) =>
       el(
         "span",
         { class: `cell-${name}`, role: "columnheader" },
-        el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, name),
+        el("button", { type: "button", "data-key": `sort ${key}`, onclick: () => sort(key) }, label),
       ),
     );
     this.head = el(
       "div",
       { class: "row-head", role: "row" },
-      el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "visually-hidden" }, "right or wrong")),
+      el("span", { class: "cell-mark", role: "columnheader" }, el("span", { class: "visually-hidden" }, "Outcome")),
       this.heads,
     );
     this.space = el("div", { class: "row-space", role: "presentation" }, this.body);
@@ -68,8 +69,8 @@ export class CaseTable {
     addEventListener("afterprint", () => this.print(false));
   }
 
-  // `fresh` rows differ from those before, so they are shown from the top. With an open case (`narrow`) the width changes: it is measured
-  // without the old rows, which would be laid out for nothing.
+  // `fresh` rows replace the previous ones, so they are shown from the top. With an open case (`narrow`) the width changes: it is measured
+  // without the old rows, so that they are not laid out once more.
   show(cases, rows, { opened, sort, compared, trials, timed, fresh, narrow }) {
     this.cases = cases;
     this.rows = rows;
@@ -113,7 +114,7 @@ export class CaseTable {
     this.space.style.setProperty("height", `${this.scrollHeight}px`);
   }
 
-  // Draws once for all the scrolling before the next frame, and not at all where the visible rows are drawn already.
+  // Draws once for all the scrolling before the next frame, and not at all if the visible rows are already drawn.
   scrolled() {
     if (this.waiting) return;
     this.waiting = true;
@@ -164,14 +165,11 @@ export class CaseTable {
     const { cases } = this;
     const passed = cases.pass[at];
     const isError = Number.isNaN(cases.score[at]);
-    const [tone, sign, outcome] = isError ? ["error", "!", "error"] : passed === 1 ? ["right", "✓", "right"] : ["wrong", "✗", "wrong"];
+    const [tone, sign, outcome] = isError ? ["error", "!", "Error"] : passed === 1 ? ["right", "✓", "Correct"] : ["wrong", "✗", "Wrong"];
     const faults = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
-    const why = isError
+    const reason = isError
       ? cases.error[at]
-      : [
-          faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""),
-          cases.origin[at] === "elsewhere" ? "taken from elsewhere" : cases.origin[at],
-        ]
+      : [faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""), originWords(cases.origin[at])]
           .filter(Boolean)
           .join(" · ");
     const same = passed === 1 && (cases.expected[at] === cases.actual[at] || cases.run.case_kind === "scenarios");
@@ -198,11 +196,11 @@ export class CaseTable {
         "span",
         { class: "cell-case", role: "gridcell" },
         prose(cases.title(at), "span", { title: visible(cases.id[at]) }),
-        this.trials ? el("small", {}, ` trial ${cases.trial[at] + 1}`) : null,
+        this.trials ? el("small", {}, ` Trial ${cases.trial[at] + 1}`) : null,
       ),
       el(
         "span",
-        { class: "cell-called", role: "gridcell" },
+        { class: "cell-actual", role: "gridcell" },
         cases.actual[at] ? markedCode(actual, "wrong") : el("span", { class: "none" }, isError ? "—" : "— no call"),
       ),
       el(
@@ -214,13 +212,13 @@ export class CaseTable {
             ? markedCode(expected, "right")
             : el("span", { class: "none" }, "no call"),
       ),
-      el("span", { class: "cell-why", role: "gridcell", title: visible(why) }, prose(why)),
+      el("span", { class: "cell-faults", role: "gridcell", title: visible(reason) }, prose(reason)),
       el(
         "span",
         { class: `cell-change ${change === "fixed" ? "right" : change === "broken" ? "wrong" : ""}`, role: "gridcell" },
         { fixed: "✗→✓ fixed", broken: "✓→✗ broken" }[change] ?? change,
       ),
-      el("span", { class: "cell-time", role: "gridcell" }, seconds(cases.seconds[at])),
+      el("span", { class: "cell-latency", role: "gridcell" }, seconds(cases.seconds[at])),
     );
   }
 
@@ -240,7 +238,7 @@ export class CaseTable {
   }
 
   // Makes the next or previous row the current one and focuses it; while a case is open, opens it too. From elsewhere on the page, the first
-  // step is to the current row itself.
+  // step goes to the current row itself.
   move(step) {
     if (!this.rows.length) return;
     const isInside = this.opened >= 0 || this.body.contains(document.activeElement);
@@ -261,7 +259,7 @@ export class CaseTable {
     this.draw();
   }
 
-  // Scrolls just as far as needed to show the current row.
+  // Scrolls only as far as needed to show the current row.
   scrollToCurrent() {
     const [start, top] = [this.current * this.height, this.top];
     if (start < top) this.top = start;
@@ -273,7 +271,7 @@ export class CaseTable {
   }
 }
 
-// Both calls as pieces. Calls of different tools are not marked: their names say it already.
+// Both calls as pieces. Calls of different tools are not marked: their names already differ.
 function callDifferences(expected, actual) {
   const name = (text) => text.slice(0, text.indexOf("("));
   if (!expected || !actual || name(expected) !== name(actual)) return [[[expected, false]], [[actual, false]]];

@@ -5,7 +5,7 @@
 import { MAX_VALUE, alignCalls, callBlock, equalValue, extraCalls, labelCell, plainValue } from "./arguments.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
-import { brief, callCode, code, counted, literal, number, prose, seconds, visible, words } from "./text.js";
+import { brief, callCode, code, counted, labelWords, literal, number, prose, seconds, visible, words } from "./text.js";
 
 const MAX_FINDINGS = 50;
 
@@ -18,7 +18,7 @@ export function verdictView(columns, highlight) {
       columns,
       aligned.map((indexes) => indexes.get(index)),
       index,
-      expected.length > 1 ? `call ${index + 1} of ${expected.length}` : "",
+      expected.length > 1 ? `Call ${index + 1} of ${expected.length}` : "",
     ),
   );
   const extras = columns.map(({ result }, column) => result.actual.filter((_, index) => ![...aligned[column].values()].includes(index)));
@@ -45,13 +45,13 @@ function alternatives(result) {
   return el(
     "details",
     { class: "findings" },
-    el("summary", {}, counted(lists.length, "other right answer")),
+    el("summary", {}, counted(lists.length, "accepted alternative")),
     lists.slice(0, 20).map((calls) => el("p", {}, calls.length ? calls.map((call) => callCode(call)) : "no call")),
   );
 }
 
 function outcome({ title, result, score, pass }) {
-  const [tone, text] = result.error ? ["error", "! error, not scored"] : pass === 1 ? ["right", "✓ right"] : ["wrong", "✗ wrong"];
+  const [tone, text] = result.error ? ["error", "! Error, excluded from scores"] : pass === 1 ? ["right", "✓ Correct"] : ["wrong", "✗ Wrong"];
   return el(
     "div",
     { class: `outcome-label ${tone}` },
@@ -76,16 +76,7 @@ function faultList({ title, result }, titled, highlight) {
           prose(fault.sentence),
           " ",
           originLink(fault, highlight),
-          fault.evaluators?.length
-            ? el(
-                "small",
-                { class: "evaluators" },
-                ` counts in ${fault.evaluators
-                  .filter((evaluator) => evaluators.has(evaluator))
-                  .map(visible)
-                  .join(", ")}`,
-              )
-            : null,
+          el("small", { class: "fault-kind" }, [labelWords(fault.kind), countedBy(fault, evaluators)].filter(Boolean).join(" · ")),
         ),
       ),
     );
@@ -93,15 +84,15 @@ function faultList({ title, result }, titled, highlight) {
     prose(`${evaluator}: ${error}`.slice(0, 4000), "li"),
   );
   return [
-    findingList("error", title, titled, result.error ? [prose(result.error.slice(0, 4000), "li")] : []),
-    findingList("evaluator errors", title, titled, failed),
-    findingList("what went wrong", title, titled, lines),
+    findingList("Error", title, titled, result.error ? [prose(result.error.slice(0, 4000), "li")] : []),
+    findingList("Evaluator errors", title, titled, failed),
+    findingList("Faults", title, titled, lines),
   ];
 }
 
 function noteList({ title, result }, titled, highlight) {
   const evaluators = usedEvaluators(result);
-  const uncounted = result.faults.filter((fault) => !counts(fault, evaluators)).map(({ sentence }) => ({ kind: "", sentence, message: null }));
+  const uncounted = result.faults.filter((fault) => !counts(fault, evaluators)).map(({ kind, sentence }) => ({ kind, sentence, message: null }));
   const lines = [...result.notes, ...uncounted].map(({ kind, sentence, message }) =>
     el(
       "li",
@@ -110,19 +101,24 @@ function noteList({ title, result }, titled, highlight) {
       el(
         "div",
         {},
-        kind ? el("b", {}, `${words(kind)} `) : null,
+        kind ? el("b", {}, `${labelWords(kind)} `) : null,
         prose(sentence),
         " ",
-        message === null || message === undefined ? null : link(`show message ${message}`, () => highlight(message, null)),
+        message === null || message === undefined ? null : link(`Show message ${message}`, () => highlight(message, null)),
       ),
     ),
   );
-  return findingList("noted, touches no score of the calls", title, titled, lines);
+  return findingList("Notes (not scored)", title, titled, lines);
 }
 
 // Faults that no evaluator of the run counts are listed with the notes.
 function usedEvaluators(result) {
   return new Set(Object.keys(result.metrics ?? {}).map((name) => name.split(".")[0]));
+}
+
+function countedBy(fault, evaluators) {
+  const names = (fault.evaluators ?? []).filter((evaluator) => evaluators.has(evaluator)).map(visible);
+  return names.length ? `counted by ${names.join(", ")}` : "";
 }
 
 function counts(fault, evaluators) {
@@ -142,7 +138,7 @@ function findingList(heading, title, titled, lines) {
 
 function originLink(fault, highlight) {
   if (fault.origin !== "elsewhere" || fault.origin_message === null) return null;
-  return link(`show message ${fault.origin_message}`, () => highlight(fault.origin_message, fault.actual));
+  return link(`Show message ${fault.origin_message}`, () => highlight(fault.origin_message, fault.actual));
 }
 
 function link(label, onclick) {
@@ -151,9 +147,9 @@ function link(label, onclick) {
 
 function scenario(result, columns) {
   const facts = [
-    ["instructions", result.instructions],
-    ["done when", result.completion],
-    ["about", result.description],
+    ["Instructions", result.instructions],
+    ["Complete when", result.completion],
+    ["Description", result.description],
   ].filter(([, text]) => text);
   const states = columns.map(({ title, result: own }) => stateDifferences(own.states, columns.length > 1 ? title : ""));
   if (!facts.length && !states.some(Boolean)) return null;
@@ -162,7 +158,7 @@ function scenario(result, columns) {
     { class: "findings" },
     facts.length
       ? [
-          el("h3", {}, "the scenario"),
+          el("h3", {}, "Scenario"),
           el(
             "dl",
             { class: "facts long" },
@@ -174,21 +170,21 @@ function scenario(result, columns) {
   );
 }
 
-// The changes that the conversation made and those that were expected, cell by cell. The notes say which differences count: new rows have
+// The state changes of the conversation and the expected ones, field by field. The notes say which differences count: new rows have
 // other keys.
 function stateDifferences(states, title) {
   if (!states) return null;
   if (states.unknown) return prose(states.unknown, "p", { class: "hint" });
-  const [expected, reached] = [flattenTables(states.expected), flattenTables(states.reached)];
+  const [expected, reached] = [flattenTables(states.expected, states.shown), flattenTables(states.reached)];
   const paths = [...new Set([...expected.keys(), ...reached.keys()])];
-  if (!paths.length) return el("p", { class: "hint" }, "Nothing was changed, and nothing was to be.");
+  if (!paths.length) return el("p", { class: "hint" }, "No state changes, and none were expected.");
   const rows = paths.slice(0, MAX_FINDINGS).map((path) => {
-    const [wanted, actual] = [expected.get(path), reached.get(path)];
+    const [target, actual] = [expected.get(path), reached.get(path)];
     const cells =
-      wanted === actual
-        ? [equalValue(wanted), labelCell("=", "")]
+      target === actual
+        ? [equalValue(target), labelCell("=", "")]
         : [
-            wanted === undefined ? labelCell("not changed", "") : plainValue(wanted.slice(0, MAX_VALUE)),
+            target === undefined ? labelCell("not changed", "") : plainValue(target.slice(0, MAX_VALUE)),
             actual === undefined ? labelCell("not changed", "") : plainValue(actual.slice(0, MAX_VALUE)),
           ];
     return el(
@@ -201,7 +197,7 @@ function stateDifferences(states, title) {
   return el(
     "details",
     {},
-    el("summary", {}, "what was changed in the end", title ? [" · ", prose(title)] : ""),
+    el("summary", {}, "State changes", title ? [" · ", prose(title)] : ""),
     el(
       "table",
       { class: "arguments" },
@@ -211,7 +207,7 @@ function stateDifferences(states, title) {
         el(
           "tr",
           {},
-          ["where", "expected", "reached"].map((name) => el("th", { scope: "col" }, name)),
+          ["Field", "Expected", "Actual"].map((name) => el("th", { scope: "col" }, name)),
         ),
       ),
       el("tbody", {}, rows),
@@ -220,13 +216,17 @@ function stateDifferences(states, title) {
   );
 }
 
-// Maps `orders / #W1 / status` to its value as code. A row that was deleted is `gone`.
-function flattenTables(tables) {
+// Maps `orders / #W1 / status` to its value as JSON, or as in `shown`. A deleted row is `deleted`.
+function flattenTables(tables, shown = {}) {
   const out = new Map();
   for (const [name, rows] of Object.entries(tables ?? {})) {
     for (const [key, row] of Object.entries(rows ?? {})) {
-      if (row === null || typeof row !== "object") out.set(`${name} / ${key}`, row === null ? "gone" : literal(row));
-      else for (const [column, value] of Object.entries(row)) out.set(`${name} / ${key} / ${column}`, literal(value));
+      if (row === null || typeof row !== "object") out.set(`${name} / ${key}`, row === null ? "deleted" : literal(row));
+      else
+        for (const [column, value] of Object.entries(row)) {
+          const path = `${name} / ${key} / ${column}`;
+          out.set(path, Object.hasOwn(shown, path) ? shown[path] : literal(value));
+        }
     }
   }
   return out;
@@ -236,12 +236,12 @@ function furtherFacts({ title, result }, titled) {
   const { usage } = result;
   const [input, output] = [usage?.input_tokens ?? 0, usage?.output_tokens ?? 0];
   const facts = [
-    ["ending", result.ending && words(result.ending)],
-    ["stopped because", result.finish_reason && words(result.finish_reason)],
-    ["time", usage ? seconds(usage.seconds ?? 0) : ""],
-    ["tokens", input + output ? `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out` : ""],
-    ["type", result.scenario_type && brief(result.scenario_type)],
-    ["group", result.group && brief(result.group)],
+    ["Ending", result.ending && words(result.ending)],
+    ["Finish reason", result.finish_reason && words(result.finish_reason)],
+    ["Latency", usage ? seconds(usage.seconds ?? 0) : ""],
+    ["Tokens", input + output ? `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out` : ""],
+    ["Scenario type", result.scenario_type && brief(result.scenario_type)],
+    ["Group", result.group && brief(result.group)],
   ].filter(([, value]) => value);
   const numbers = Object.entries(result.metrics ?? {});
   const reasons = Object.entries(result.reasons ?? {});
@@ -249,9 +249,9 @@ function furtherFacts({ title, result }, titled) {
   return el(
     "div",
     { class: "findings" },
-    result.text ? [el("h3", {}, "said besides", suffix()), folded(result.text, 500, { attributes: { class: "quote" } })] : null,
+    result.text ? [el("h3", {}, "Accompanying text", suffix()), folded(result.text, 500, { attributes: { class: "quote" } })] : null,
     result.thinking
-      ? el("details", {}, el("summary", {}, "what it said to itself", suffix()), folded(result.thinking, 2000, { attributes: { class: "quote" } }))
+      ? el("details", {}, el("summary", {}, "Reasoning", suffix()), folded(result.thinking, 2000, { attributes: { class: "quote" } }))
       : null,
     facts.length
       ? el(
@@ -262,7 +262,7 @@ function furtherFacts({ title, result }, titled) {
       : null,
     reasons.length
       ? [
-          el("h3", {}, "reasons", suffix()),
+          el("h3", {}, "Reasons", suffix()),
           el(
             "dl",
             { class: "facts long" },
@@ -274,7 +274,7 @@ function furtherFacts({ title, result }, titled) {
       ? el(
           "details",
           {},
-          el("summary", {}, `all ${numbers.length} numbers`, suffix()),
+          el("summary", {}, `All ${counted(numbers.length, "metric")}`, suffix()),
           el(
             "dl",
             { class: "facts" },

@@ -2,8 +2,8 @@
 
     callmark simulate … --agent python:callmark.worlds.helpdesk.agents:careful
 
-Both take messages and tools in OpenAI's format and return the next assistant message. They keep no state: each time they replay the
-conversation from its messages. They call only tools that are offered.
+Both take messages and tools in the OpenAI format and return the next assistant message. They are stateless: each time, they replay the
+conversation from its messages. They call only tools that are listed.
 """
 
 import json
@@ -23,7 +23,7 @@ Message = Mapping[str, Any]
 
 
 class Fault(NamedTuple):
-    """A planted fault of the sloppy agent. `percent`: the share of conversations that have it, where there is occasion for it."""
+    """A planted fault of the sloppy agent. `percent`: the share of conversations that have it, if it applies to them."""
 
     name: str
     percent: int
@@ -76,7 +76,7 @@ def flaws_for(first_message: str) -> AgentFlaws:
 
 
 def run_dialogue(dialogue: AgentDialogue) -> Steps[None]:
-    """Run a whole conversation, starting with a greeting. It never ends by itself: every message is answered."""
+    """Run a whole conversation, starting with a greeting. It never ends by itself: every message gets a reply."""
     text = yield from dialogue.say(GREETING)
     if is_greeting(text):
         dialogue.queue_statement("Hello!")
@@ -123,7 +123,7 @@ def _handle_message(dialogue: AgentDialogue, text: str) -> Steps[str]:
 
 
 def _clarify(dialogue: AgentDialogue, text: str) -> Steps[str]:
-    """Ask in other words, then list what the desk can do, then say goodbye: nobody is asked the same thing forever."""
+    """Rephrase the question, then list what the desk can do, then say goodbye, so that no question is repeated forever."""
     if is_yes(text) or (is_greeting(text) and len(text.split()) <= 4):
         return (yield from dialogue.say(f"What would you like to do? I can {ABILITIES}."))
     dialogue.misunderstandings += 1
@@ -161,7 +161,7 @@ def _next(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], flaws
 
 
 def _inputs(messages: Sequence[Message]) -> list[str | list[str]]:
-    """Return what the agent received, in order: the user's texts, and the results of calls that were made together."""
+    """Return the agent's inputs in order: the user's texts, and the results of calls that were made together."""
     text: list[str | list[str]] = []
     before = ""
     for message in messages:

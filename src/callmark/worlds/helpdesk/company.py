@@ -19,7 +19,7 @@ class WorkflowType(NamedTuple):
     means: str
 
 
-TODAY = "2025-05-01"  # fixed, so that the same conversation always gives the same data
+TODAY = "2025-05-01"  # fixed, so that the same conversation always produces the same data
 
 DEPARTMENTS = (
     Department("IT", "Information Technology", "computers, accounts, networks and servers"),

@@ -22,7 +22,7 @@ class DateMention(NamedTuple):
 
 
 def find_date(text: str, today: str) -> DateMention | None:
-    """Return the first date in a text. None for no date, for dates that do not exist, and for ambiguous ones such as 5/10/2025."""
+    """Return the first date in a text; None for no date, an invalid date, or an ambiguous one such as 5/10/2025."""
     for pattern, read in _DATE_PATTERNS:
         for match in pattern.finditer(text):
             try:

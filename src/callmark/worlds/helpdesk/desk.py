@@ -1,6 +1,6 @@
 """The help desk's backend: tickets and action items in SQLite, generated from a seed, with every tool as a method.
 
-A method returns plain data, or raises `ToolError` and changes nothing. `call` does the same by tool name, with whatever arguments a model
+A method returns plain data, or raises `ToolError` and changes nothing. `call` does the same by tool name, with any arguments that a model
 sends.
 """
 
@@ -99,18 +99,18 @@ class Desk:
         """Return the updated ticket. An update without changes, and any update of a closed ticket, raises `ToolError`."""
         ticket = self._ticket(ticket_id)
         if not changes:
-            raise ToolError(f"nothing to change was given for {ticket_id}, at least one of {', '.join(_TICKET)} was expected")
+            raise ToolError(f"no changes for {ticket_id}; expected at least one of {', '.join(_TICKET)}")
         if ticket["status"] == "Closed":
             raise ToolError(f"{ticket_id} is closed and cannot be changed; open a new ticket instead")
         _check_department(changes)
         changed = ticket | changes
         if changed["status"] == "Closed" and "Critical" in (ticket["priority"], changed["priority"]) and not self._has_done_item(ticket_id):
-            raise ToolError(f"{ticket_id} is Critical and none of its action items is Done: a critical ticket is closed only when one is")
+            raise ToolError(f"{ticket_id} is Critical and none of its action items is Done: a critical ticket can be closed only if one is")
         self._update("tickets", "ticket_id", ticket_id, changes)
         return changed
 
     def search_tickets(self, query: str = "", **filters: str) -> dict[str, Any]:
-        """Return how many tickets match, and the first of them by id. No filter matches all tickets; case is ignored."""
+        """Return the number of matching tickets and the first of them by id. Without a filter, all tickets match. Case is ignored."""
         _check_department(filters)
         where = " and ".join(f"{name} = ?" for name in filters) or "1"
         words = [word for word in _WORD.findall(query.casefold()) if word not in _STOP_WORDS]
@@ -140,9 +140,9 @@ class Desk:
         _check_date(changes)
         found = self._rows("select * from action_items where action_item_id = ?", action_item_id)
         if not found:
-            raise ToolError(f"there is no action item {action_item_id!r}, an id such as AI-{FIRST_ITEM} was expected")
+            raise ToolError(f"there is no action item {action_item_id!r}; expected an id such as AI-{FIRST_ITEM}")
         if not changes:
-            raise ToolError(f"nothing to change was given for {action_item_id}, at least one of {', '.join(_ITEM[1:])} was expected")
+            raise ToolError(f"no changes for {action_item_id}; expected at least one of {', '.join(_ITEM[1:])}")
         self._check_open(found[0]["ticket_id"])
         self._update("action_items", "action_item_id", action_item_id, changes)
         return found[0] | changes
@@ -166,7 +166,7 @@ class Desk:
         return {"ask": question}
 
     def start_over(self) -> Row:
-        """Return a note. Nothing is undone: what was written stays."""
+        """Return a note. Nothing is undone: written records stay."""
         return {"started_over": "Nothing that was collected is kept. What was written stays."}
 
     def explain_workflow(self) -> Row:
@@ -195,7 +195,7 @@ class Desk:
     def _ticket(self, ticket_id: str) -> Row:
         found = self._rows("select * from tickets where ticket_id = ?", ticket_id)
         if not found:
-            raise ToolError(f"there is no ticket {ticket_id!r}, an id such as TKT-{FIRST_TICKET} was expected")
+            raise ToolError(f"there is no ticket {ticket_id!r}; expected an id such as TKT-{FIRST_TICKET}")
         return found[0]
 
     def _check_open(self, ticket_id: str) -> None:
@@ -218,7 +218,7 @@ def _database() -> sqlite3.Connection:
 
 def _check_tool(name: str) -> str:
     if name not in _METHODS:
-        raise ToolError(f"there is no tool {name!r}, one of {', '.join(_METHODS)} was expected")
+        raise ToolError(f"there is no tool {name!r}; expected one of {', '.join(_METHODS)}")
     return name
 
 
@@ -226,7 +226,7 @@ def _check_department(values: Mapping[str, str]) -> None:
     code = values.get("department_code")
     if code is not None and code not in _CODES:
         known = ", ".join(f"{code} ({name})" for code, name in _CODES.items())
-        raise ToolError(f"department_code is {quote_value(code)}, one of {known} was expected")
+        raise ToolError(f"department_code: expected one of {known}; got {quote_value(code)}")
 
 
 def _check_date(values: Mapping[str, str]) -> None:
@@ -238,14 +238,14 @@ def _check_date(values: Mapping[str, str]) -> None:
             raise ValueError
         date.fromisoformat(due_date)
     except ValueError:
-        raise ToolError(f"due_date is {quote_value(due_date)}, a day such as 2025-05-10 was expected") from None
+        raise ToolError(f"due_date: expected a date such as 2025-05-10, got {quote_value(due_date)}") from None
 
 
 def _fill(db: sqlite3.Connection, rng: random.Random) -> None:
     """Insert seeded tickets and action items.
 
-    Most tickets are open or in progress, about every fifth is Critical. No Critical ticket is closed, and no closed ticket has action
-    items, so the desk's own rules hold from the start.
+    Most tickets are open or in progress, and about one in five is Critical. No Critical ticket is closed and no closed ticket has action
+    items, so the data comply with the desk's own rules from the start.
     """
     issues = [(code, *issue) for code, of_department in ISSUES.items() for issue in of_department]
     sampled = rng.sample(issues, TICKETS)

@@ -1,7 +1,7 @@
 """One conversation of a help desk agent: it asks, looks up, reads back, and waits for a yes before it writes.
 
-A conversation is a generator: it yields what the agent says or which tools it calls, and is sent the user's answer or the results. To find
-the next step of a conversation in progress, its messages are replayed.
+A conversation is a generator: it yields the agent's texts and tool calls, and is sent the user's replies and the results. To find the next
+step of a conversation in progress, its messages are replayed.
 """
 
 import json
@@ -76,7 +76,7 @@ class StartOver(Exception):  # noqa: N818 - control flow, not an error
 
 
 class TaskCancelled(Exception):  # noqa: N818 - control flow, not an error
-    """The task in progress is abandoned. The text says why; it is empty when the user cancels."""
+    """The task in progress is abandoned. The text says why; it is empty if the user cancels."""
 
 
 class UserLeft(Exception):  # noqa: N818 - control flow, not an error
@@ -108,7 +108,7 @@ _KNOWN_ROWS = {
     "priority": [priority._asdict() for priority in PRIORITIES],
     "workflow_type": [workflow._asdict() for workflow in WORKFLOW_TYPES],
 }
-_DEFAULTS = {"priority": "Medium", "workflow_type": "Standard"}  # for a user without a preference; read back like the rest
+_DEFAULTS = {"priority": "Medium", "workflow_type": "Standard"}  # for a user without a preference; read back like other values
 _CONFIRM_AGAIN = (
     "Please say yes if all of that is right, or tell me what to change.",
     "I write nothing without a clear yes. A yes or a no is enough, or the detail that is wrong.",
@@ -117,7 +117,7 @@ _FURTHER_REQUEST = re.compile(r"\b(?:another|also|second|next|more|then|after(?:
 
 
 class AgentDialogue:
-    """The state of one conversation: `current_ticket` is the ticket last mentioned, `known_tickets` are all that were looked up."""
+    """The state of one conversation: `current_ticket` is the last mentioned ticket, `known_tickets` are all tickets that were looked up."""
 
     def __init__(self, offered: Collection[str], flaws: AgentFlaws) -> None:
         self.flaws = flaws
@@ -136,7 +136,7 @@ class AgentDialogue:
         self._queued_statements.append(sentence)
 
     def say(self, question: str) -> Steps[str]:
-        """Say the queued sentences and the question, and return the user's answer, whatever it is."""
+        """Say the queued sentences and the question, and return the user's reply, whatever it is."""
         message = "\n".join([*self._queued_statements, question])
         self._queued_statements.clear()
         answer: str = yield message
@@ -154,7 +154,7 @@ class AgentDialogue:
         return answer
 
     def call_tools(self, *requests: ToolRequest) -> Steps[list[ToolOutcome]]:
-        """Call tools in parallel and return their outcomes. A tool that is not offered is not called; its outcome is an error."""
+        """Call tools in parallel and return their outcomes. A tool that is not listed is not called; its outcome is an error."""
         allowed = tuple(request for request in requests if request.tool in self._tool_names)
         texts: list[str] = (yield allowed) if allowed else []
         answers = iter([_read_outcome(text) for text in texts])
@@ -175,7 +175,7 @@ class AgentDialogue:
         return outcome
 
     def load_choices(self, slots: Collection[str]) -> Steps[None]:
-        """Look up the departments, priorities and workflow types for these slots, each once in a conversation."""
+        """Look up the departments, priorities and workflow types for these slots, each once per conversation."""
         slots_to_load = [slot for slot in _LOOKUPS if slot in slots and slot not in self._choices]
         rows: dict[str, Any] = {slot: _KNOWN_ROWS[slot] for slot in slots_to_load}
         if not self.flaws.skips_lookups:
@@ -197,12 +197,12 @@ class AgentDialogue:
         return extract_changes(answer, current, slots, choices=self.choices(noun), today=TODAY)
 
     def choices(self, noun: str = "ticket") -> dict[str, dict[str, str]]:
-        """Return, for each slot with a fixed set, the spoken form of each value and the value."""
+        """Return the spoken form and the value of each choice, for each slot with fixed choices."""
         statuses = ITEM_STATUSES if noun == ITEM_FORM.noun else TICKET_STATUSES
         return {**self._choices, "status": {status.casefold(): status for status in statuses}}
 
     def fill_form(self, form: SlotForm, draft: dict[str, str]) -> Steps[None]:
-        """Ask for missing slots until none is missing. Raise `TaskCancelled` when repeated questions bring nothing new."""
+        """Ask for missing slots until none is missing. Raise `TaskCancelled` if repeated questions bring nothing new."""
         attempts = 0
         while missing_slots := self._missing_slots(form, draft):
             answer = yield from self.ask(self._form_question(form, missing_slots, attempts))
@@ -231,7 +231,7 @@ class AgentDialogue:
                 raise TaskCancelled(f"Without the {SLOT_NAMES[missing_slots[0]]} I cannot write the {form.noun}, so I leave it for now.")
 
     def confirm(self, form: SlotForm, draft: dict[str, str], *, lines: Sequence[str], question: str, slots: Collection[str]) -> Steps[bool]:
-        """Read the draft back and return whether the user says yes; False when the draft was changed and must be read back again."""
+        """Read the draft back and return whether the user says yes; False if the draft was changed and must be read back again."""
         if self.flaws.skips_confirmation:
             return True
         for again in range(1 + len(_CONFIRM_AGAIN)):
@@ -268,7 +268,7 @@ class AgentDialogue:
         return self.read_slots(answer, slots, (slot,), noun=form.noun)
 
     def _confirms_with_request(self, answer: str) -> bool:
-        """Return whether it is a yes followed by a further request, which is queued: `Yes. I also need an action item.`"""
+        """Return whether the reply is a yes followed by another request, which is queued: `Yes. I also need an action item.`"""
         sentences = re.split(r"(?<=[.!;])\s+|,?\s+and\s+(?=also|then|i\b)|,\s+(?=then|also)", answer, maxsplit=1, flags=re.IGNORECASE)
         if len(sentences) < 2 or not is_yes(sentences[0]) or not _FURTHER_REQUEST.search(sentences[1]):
             return False
@@ -324,7 +324,7 @@ def _slot_question(slot: str, noun: str, message: Mapping[str, str]) -> str:
 
 
 def _is_no_slot_answer(answer: str) -> bool:
-    """Return whether the user repeats the request or asks back instead of giving a detail."""
+    """Return whether the user repeats the request or asks a question instead of giving a detail."""
     if is_non_answer(answer):
         return True
     is_short = len(answer.split()) <= 14 and re.match(r"\W*(?:i|can|could|please)\b", answer, re.IGNORECASE) is not None

@@ -32,7 +32,7 @@ _CERTAIN = rf"(?:{_TICKET}|{_TICKET_ID}|{_ITEM}|{_ITEM_ID}|records?\b|history\b|
 _MONEY = r"\b(?:budgets?|purchases?|expens\w*|spend\w*|costs?|invoices?|payments?|money|funds?|orders?|[$€£]\s?\d+)"
 _ARTICLES = r"(?:\s+(?:up|a|an|another|new|one|this|my|the|first|second|some)\b)*"
 
-# the earliest match in a text wins; of two that start at the same place, the one listed first
+# the earliest match in a text wins; among matches at the same position, the first in this list
 _PATTERNS: tuple[tuple[IntentKind, str, tuple[str, ...]], ...] = (
     ("refuse", "delete", (rf"\b(?:delet\w*|remov\w*|eras\w*|purg\w*|wip\w*|get(?:ting)? rid of|destroy\w*){_FEW % 5}{_CERTAIN}",)),
     (
@@ -167,7 +167,7 @@ _NO_QUERY = frozenset(_NOT_IN_QUERIES.split())
 
 
 class Intent(NamedTuple):
-    """A request. `text` is the part of the message about it, `topic` the reason to refuse it, if it has to be refused."""
+    """A request. `text` is the part of the message about it, `topic` the reason to refuse it, if it must be refused."""
 
     kind: IntentKind
     text: str

@@ -120,7 +120,7 @@ def is_no(text: str) -> bool:
 
 
 def is_finished(text: str) -> bool:
-    """Return whether the user, asked for further requests, has none."""
+    """Return whether the user has no further requests, when asked for any."""
     return _DONE.search(mask_quotes(text)) is not None
 
 
@@ -160,14 +160,14 @@ def quoted_texts(text: str) -> list[str]:
 
 
 def mask_quotes(text: str) -> str:
-    """Return the text with quoted parts blanked out, so that words of a value do not count as the user's own. Positions stay the same."""
+    """Return the text with quoted parts blanked out, so that words of a value do not count as the user's own. Positions do not change."""
     return _QUOTES.sub(lambda match: " " * len(match[0]), text)
 
 
 def strip_small_talk(text: str, *, sentence: bool = False) -> str:
     """Return an answer without the small talk around it: `Printer jam` for `Sure! Let's call it Printer jam, please.` May be empty.
 
-    With `sentence`, an opening such as `It is …` stays, unless a new clause follows it.
+    With `sentence`, an opening such as `It is …` is kept, unless a new clause follows it.
     """
     quotes = quoted_texts(text)
     if len(quotes) == 1 and len(mask_quotes(text).split()) <= 14:
@@ -185,7 +185,7 @@ def strip_small_talk(text: str, *, sentence: bool = False) -> str:
 
 
 def trim_value(text: str) -> str:
-    """Return a value without trailing small talk, sentences of small talk, quotation marks, and the full stop of a single sentence."""
+    """Return a value without trailing small talk, sentences of small talk, quotation marks, and the period of a single sentence."""
     sentences = [part for part in _SENTENCE.split(text.strip()) if part.strip()]
     while len(sentences) > 1 and _is_filler(sentences[-1]):
         sentences.pop()

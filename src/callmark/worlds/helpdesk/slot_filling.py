@@ -167,7 +167,7 @@ def find_slot_name(text: str, slots: Collection[str]) -> str | None:
 
 
 def is_change_of_mind(text: str) -> bool:
-    """Return whether the text takes back an earlier statement instead of answering."""
+    """Return whether the text takes back an earlier statement instead of answering the question."""
     return len(text.split()) <= 16 and _CHANGED.search(mask_quotes(text)) is not None
 
 
@@ -221,7 +221,7 @@ def _as_name(words: str) -> str:
 def _labels(text: str, slots: frozenset[str], *, anywhere: tuple[str, ...]) -> list[_SlotLabel]:
     """Return the labels that are followed by a possible value, in order.
 
-    Labels start a clause; those of the slots in `anywhere` may stand anywhere.
+    Labels start a clause; those of the slots in `anywhere` may appear anywhere.
     """
     masked = mask_quotes(text)
     labels: list[_SlotLabel] = []
@@ -242,7 +242,7 @@ def _labels(text: str, slots: frozenset[str], *, anywhere: tuple[str, ...]) -> l
 def _label_forms(slot: str, *, wanted: bool, anywhere: bool) -> tuple[re.Pattern[str], ...]:
     """Return patterns for a slot's label:
 
-    `the title is`, `for the title,`, `title:`. A label that is not wanted only ends the value before it.
+    `the title is`, `for the title,`, `title:`. A label that was not requested only ends the value before it.
     """
     connector = _CONNECTOR
     if slot in _SELF_DELIMITED_SLOTS:
@@ -339,7 +339,7 @@ def _unlabeled_values(text: str, missing_slots: Sequence[str], choices: Choices,
 
 
 def _cut_choice(slot: str, text: str, choices: Choices) -> tuple[str | None, str]:
-    """Return a value of a fixed set that stands apart (after a comma, in its own clause), and the text without it."""
+    """Return a value of a fixed set in its own clause (such as after a comma), and the text without it."""
     spoken_values = choices.get(slot, {})
     noun = _LABELS[slot]
     lines = [line for line in text.split("\n") if line.strip()]

@@ -47,7 +47,7 @@ _PROSE = re.compile(r"\b(?:i|we|our|my|me|us|you|your|please|it's|is|are|was|has
 
 
 def open_ticket(dialogue: AgentDialogue, text: str) -> Steps[None]:
-    """Collect the details, confirm, write, and report the id. Details that the desk refuses are asked for again."""
+    """Collect the details, confirm, write, and report the id. Details that the desk rejects are requested again."""
     dialogue.queue_statement("I will open a ticket for you.")
     yield from dialogue.load_choices(TICKET_FORM.slots)
     draft = _prefill(dialogue, text, TICKET_FORM)
@@ -68,7 +68,7 @@ def open_ticket(dialogue: AgentDialogue, text: str) -> Steps[None]:
 
 
 def add_item(dialogue: AgentDialogue, text: str) -> Steps[None]:
-    """Add an action item to the ticket that is named, else to the current one."""
+    """Add an action item to the named ticket, else to the current one."""
     if dialogue.flaws.forgets_second_item and dialogue.items_added:
         dialogue.queue_statement("I have noted that action item as well.")
         return
@@ -90,7 +90,7 @@ def add_item(dialogue: AgentDialogue, text: str) -> Steps[None]:
 
 
 def change_ticket(dialogue: AgentDialogue, text: str) -> Steps[None]:
-    """Confirm the changes, write them and report them. What cannot be changed is reported before anything is asked."""
+    """Confirm the changes, write them and report them. Changes that are not allowed are reported before any question."""
     ticket = yield from resolve_ticket(dialogue, text, "Which ticket should be changed?")
     ticket_id = str(ticket["ticket_id"])
     if ticket["status"] == "Closed":
@@ -179,14 +179,14 @@ def list_reference_data(dialogue: AgentDialogue, text: str) -> Steps[None]:
 
 
 def explain_workflow(dialogue: AgentDialogue, text: str) -> Steps[None]:
-    """Explain how the desk works, in its own words."""
+    """Explain how the desk works, with the text of its tool."""
     (outcome,) = yield from dialogue.call_tools(ToolRequest(tools.EXPLAIN_WORKFLOW, {}))
     workflow = outcome.data.get("workflow") if isinstance(outcome.data, dict) else None
     dialogue.queue_statement(str(workflow or f"I can {ABILITIES}."))
 
 
 def refuse_request(dialogue: AgentDialogue, topic: str) -> None:
-    """Refuse and say what can be done instead; in other words to a user who insists."""
+    """Refuse and say what can be done instead; rephrase for a user who insists."""
     first, again = _REFUSALS[topic]
     if dialogue.refused_topic == topic:
         dialogue.queue_statement(f"I am sorry, but {again}, whatever the reason. What I can do: {ABILITIES}.")
@@ -230,7 +230,7 @@ def _prefill(dialogue: AgentDialogue, text: str, form: SlotForm) -> dict[str, st
 def _collect_and_write(
     dialogue: AgentDialogue, form: SlotForm, draft: dict[str, str], tool: str, fixed_arguments: dict[str, str], question: str
 ) -> Steps[dict[str, Any]]:
-    """Fill the form, confirm, write, and return the written row. Raise `TaskCancelled` when the desk keeps refusing."""
+    """Fill the form, confirm, write, and return the written row. Raise `TaskCancelled` if the desk keeps rejecting it."""
     for _ in range(MAX_ATTEMPTS):
         is_confirmed = False
         while not is_confirmed:

@@ -54,9 +54,9 @@ def list_items(dialogue: AgentDialogue, text: str) -> Steps[None]:
 def resolve_ticket(
     dialogue: AgentDialogue, text: str, question: str, *, is_side_mention: bool = False, must_read: bool = False
 ) -> Steps[dict[str, Any]]:
-    """Return the ticket that a text refers to; raise `TaskCancelled` when that stays unclear.
+    """Return the ticket that a text refers to; raise `TaskCancelled` if that remains unclear.
 
-    `is_side_mention`: the text is mainly about something else, so the current ticket is meant unless a number says otherwise. `must_read`:
+    `is_side_mention`: the text is mainly about something else, so the current ticket is meant unless the text has a number. `must_read`:
     the ticket is looked up even by an agent that skips lookups.
     """
     for attempts in range(MAX_ATTEMPTS + 1):
@@ -85,7 +85,7 @@ def resolve_ticket(
 
 
 def _read_rows(data: Any, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows of a tool result. Raise `TaskCancelled` when the result has another shape than this desk returns."""
+    """Return the rows of a tool result. Raise `TaskCancelled` if the result does not have the shape that this desk returns."""
     rows = data.get(table) if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and all(name in row for name in columns) for row in rows):
         raise TaskCancelled("The desk gave an answer that I cannot read.")
@@ -93,9 +93,9 @@ def _read_rows(data: Any, table: str, columns: tuple[str, ...]) -> list[dict[str
 
 
 def _get_ticket(dialogue: AgentDialogue, ticket_id: str, *, unchecked: bool) -> Steps[dict[str, Any] | None]:
-    """Return a ticket by its id, looked up once in a conversation (never when `unchecked`).
+    """Return a ticket by its id, looked up once per conversation (never if `unchecked`).
 
-    Report an error and return None when there is none.
+    Report an error and return None if there is no such ticket.
     """
     if ticket_id not in dialogue.known_tickets:
         if unchecked:
@@ -159,7 +159,7 @@ def slots_to_look_up(text: str) -> list[str]:
 
 
 def has_done_item(dialogue: AgentDialogue, ticket: dict[str, Any]) -> Steps[bool]:
-    """Return whether an action item of the ticket is Done, looking them up where they are unknown."""
+    """Return whether an action item of the ticket is Done, looking them up if they are unknown."""
     if "action_items" not in ticket:
         (outcome,) = yield from dialogue.call_tools(ToolRequest(tools.LIST_ITEMS, {"ticket_id": str(ticket["ticket_id"])}))
         ticket["action_items"] = [] if outcome.error else _read_rows(outcome.data, "action_items", _ITEM_COLUMNS)

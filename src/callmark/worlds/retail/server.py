@@ -16,7 +16,7 @@ def make_server(seed: int = 7) -> "Server[Any]":
         Store(seed),
         name="callmark-retail",
         title="Retail store",
-        instructions="Customers, products and orders of a store. Find out who the customer is first, and confirm every write with them.",
+        instructions="Customers, products and orders of a store. Identify the customer first, and confirm every write with them.",
         tools=tools.TOOLS,
         writes=tools.WRITES,
         state_text=Store.state_text,

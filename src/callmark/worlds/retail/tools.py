@@ -46,36 +46,36 @@ def _tool(name: str, description: str, **properties: dict[str, Any]) -> Tool:
 
 
 _USER = _text("The customer's id, such as 'sara_doe_496'")
-_ORDER = _text("The order's number with the '#' that it begins with, such as '#W1234567'")
+_ORDER = _text("The order number including the leading '#', such as '#W1234567'")
 ADDRESS = {
     "address1": _text("Street and number, such as '123 Main Street'"),
     "address2": _text("Apartment, suite or unit, such as 'Apt 1'; '' if there is none"),
     "city": _text("The city, such as 'San Francisco'"),
-    "state": _text("The state's two letters, such as 'CA'"),
+    "state": _text("The two-letter state code, such as 'CA'"),
     "country": _text("The country, such as 'USA'"),
     "zip": _text("The zip code, such as '94110'"),
 }
 _OLD = _texts("The ids of the items in the order, such as '1008292230'. An item that was ordered twice may be listed twice")
-_NEW = _texts("The ids of the items that come in their place, one for each, in the same order, each a variant of the same product")
+_NEW = _texts("The ids of the replacement items, one for each item, in the same order, each a variant of the same product")
 _DIFFERENCE = _text("The customer's payment method that the price difference is charged or refunded to, such as 'gift_card_1234567'")
 
 TOOLS = (
     _tool(
         CALCULATE,
-        "Work out a sum. Use it for every total or price difference that you tell the customer.",
+        "Evaluate an arithmetic expression. Use it for every total or price difference that you tell the customer.",
         expression=_text("Numbers, + - * /, parentheses and spaces, such as '2 * (19.99 + 5)'"),
     ),
     _tool(
         CANCEL_ORDER,
-        "Cancel a pending order. What was paid goes back the way it was paid: to a gift card at once, else within 5 to 7 business days. "
-        "The customer must have confirmed it. Gives the order as it is then.",
+        "Cancel a pending order. The refund goes to the original payment method: immediately to a gift card, otherwise within 5 to 7 "
+        "business days. The customer must have confirmed it. Returns the updated order.",
         order_id=_ORDER,
         reason=_text("Why the customer cancels", one_of=REASONS),
     ),
     _tool(
         EXCHANGE_ITEMS,
-        "Exchange items of a delivered order for other variants of the same products. An order is returned or exchanged once only, so "
-        "it must have all items at a time. The customer must have confirmed it. Gives the order as it is then.",
+        "Exchange items of a delivered order for other variants of the same products. An order can be returned or exchanged only once, so "
+        "include all items in one call. The customer must have confirmed it. Returns the updated order.",
         order_id=_ORDER,
         item_ids=_OLD,
         new_item_ids=_NEW,
@@ -83,35 +83,36 @@ TOOLS = (
     ),
     _tool(
         FIND_BY_EMAIL,
-        "Find out who the customer is by their email address. An error says that nobody has it.",
+        "Find the customer's id by email address. Returns an error if no customer has it.",
         email=_text("The email address, such as 'sara.doe12@example.com'"),
     ),
     _tool(
         FIND_BY_NAME_ZIP,
-        "Find out who the customer is by name and zip code, where the email address is unknown or finds nobody. "
-        "An error says that there is no such customer.",
+        "Find the customer's id by name and zip code, if the email address is unknown or not found. "
+        "Returns an error if there is no such customer.",
         first_name=_text("The first name, such as 'Sara'"),
         last_name=_text("The last name, such as 'Doe'"),
-        zip=_text("The zip code of the customer's own address, such as '94110'"),
+        zip=_text("The zip code of the customer's default address, such as '94110'"),
     ),
-    _tool(GET_ORDER, "An order: status, address, items, payments.", order_id=_ORDER),
+    _tool(GET_ORDER, "Get an order: status, address, items, payments.", order_id=_ORDER),
     _tool(
         GET_PRODUCT,
-        "A product type with all its variants: item id, options, price, whether it is available.",
-        product_id=_text("The product's id, such as '6086499569'. It is not an item's id"),
+        "Get a product type with all its variants: item id, options, price, availability.",
+        product_id=_text("The product id, such as '6086499569'. It is not an item id"),
     ),
-    _tool(GET_USER, "A customer: name, email, default address, payment methods, order numbers.", user_id=_USER),
-    _tool(LIST_PRODUCT_TYPES, "The names of all fifty product types, each with its product id."),
+    _tool(GET_USER, "Get a customer: name, email, default address, payment methods, order numbers.", user_id=_USER),
+    _tool(LIST_PRODUCT_TYPES, "List the names of all fifty product types, each with its product id."),
     _tool(
         MODIFY_ORDER_ADDRESS,
-        "Send a pending order to another address. The customer must have confirmed it. Gives the order as it is then.",
+        "Change the shipping address of a pending order. The customer must have confirmed it. Returns the updated order.",
         order_id=_ORDER,
         **ADDRESS,
     ),
     _tool(
         MODIFY_ORDER_ITEMS,
-        "Replace items of a pending order by other variants of the same products. That works once for an order, and it cannot be changed "
-        "or cancelled afterwards, so it must have all items at a time. The customer must have confirmed it. Gives the order as it is then.",
+        "Replace items of a pending order with other variants of the same products. This is possible once per order, which cannot be "
+        "changed or cancelled afterwards, so include all items in one call. The customer must have confirmed it. "
+        "Returns the updated order.",
         order_id=_ORDER,
         item_ids=_OLD,
         new_item_ids=_NEW,
@@ -119,28 +120,29 @@ TOOLS = (
     ),
     _tool(
         MODIFY_ORDER_PAYMENT,
-        "Let a pending order be paid by another payment method; what was paid before is refunded. The customer must have confirmed it. "
-        "Gives the order as it is then.",
+        "Change the payment method of a pending order; the earlier payment is refunded. The customer must have confirmed it. "
+        "Returns the updated order.",
         order_id=_ORDER,
-        payment_method_id=_text("The customer's payment method that pays instead, such as 'credit_card_1234567'"),
+        payment_method_id=_text("The customer's new payment method for the order, such as 'credit_card_1234567'"),
     ),
     _tool(
         MODIFY_USER_ADDRESS,
-        "Change a customer's default address; addresses of orders stay. The customer must have confirmed it. Gives the customer's details.",
+        "Change a customer's default address, not the addresses of orders. The customer must have confirmed it. "
+        "Returns the customer's details.",
         user_id=_USER,
         **ADDRESS,
     ),
     _tool(
         RETURN_ITEMS,
-        "Take back items of a delivered order. An order is returned or exchanged once only, so it must have all items at a time. "
-        "The customer must have confirmed it, and gets an email that says how to send them back. Gives the order as it is then.",
+        "Return items of a delivered order. An order can be returned or exchanged only once, so include all items in one call. "
+        "The customer must have confirmed it, and receives an email with return instructions. Returns the updated order.",
         order_id=_ORDER,
         item_ids=_OLD,
-        payment_method_id=_text("What the refund goes to: what the order was paid with, or a gift card of the customer"),
+        payment_method_id=_text("The payment method for the refund: that of the order, or a gift card of the customer"),
     ),
     _tool(
         TRANSFER,
-        "Hand the customer over to a human agent: only where they ask for one, or where no tool can do what they need.",
+        "Transfer the customer to a human agent: only if they ask for one, or if no tool can do what they need.",
         summary=_text("What the customer wants and what was done so far, in a sentence or two"),
     ),
 )

@@ -18,7 +18,7 @@ _OWN = files("callmark.worlds.retail")
 
 
 class RetailWorld(World):
-    """The store with its default seed, which is the one that its server starts with."""
+    """The store with its default seed, which is also that of its server."""
 
     label = "the retail store"
     tools = (f"mcp:{quote(sys.executable)} -m callmark.worlds.retail",)
@@ -43,7 +43,7 @@ class RetailWorld(World):
             store.close()
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
-        """Return plans; there is always another."""
+        """Return plans; their number is unlimited."""
         return make_plans(self._records, number, seed=seed, start=start, balance=balance)
 
     def expert(self) -> Agent:
@@ -53,7 +53,7 @@ class RetailWorld(World):
         return RetailUser(seed)
 
     def check_state(self, state: State) -> None:
-        """Raise `BadInput` for a server whose data differ from those that plans are made of, as with another seed."""
+        """Raise `BadInput` for a server whose data differ from the data of the plans, such as one with another seed."""
         store = Store()
         try:
             if state == store.state():
@@ -61,6 +61,6 @@ class RetailWorld(World):
         finally:
             store.close()
         raise BadInput(
-            "these are the tools of the retail store, but its customers, products and orders are not those that plans are made of",
-            "Start the store without --seed, or give --scenarios and --agent.",
+            "the tools are those of the retail store, but its customers, products and orders are not those of the plans",
+            "Start the store without --seed, or pass --scenarios and --agent.",
         )

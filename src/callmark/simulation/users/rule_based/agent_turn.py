@@ -1,6 +1,6 @@
-"""Parse an agent turn: what it asks, offers, refuses and reports. By patterns alone, for any agent's wording.
+"""Parse an agent turn: what it asks, offers, refuses and reports. Only patterns are used, so any agent's wording works.
 
-Nothing raises: a text that is not understood, in whatever language, is an empty turn or one with an unknown question.
+Nothing raises: a text that no pattern matches, in any language, is an empty turn or one with an unknown question.
 """
 
 import re
@@ -47,17 +47,17 @@ from callmark.simulation.users.rule_based.slot_matching import (
 )
 from callmark.simulation.users.rule_based.tasks import Slot
 
-_MAX_SENTENCES = 60  # from the end, and a quarter of that from the start
+_MAX_SENTENCES = 60  # from the end, plus a quarter as many from the start
 _QUOTED = re.compile(r"\"([^\"\n]{1,400})\"|(?<!\w)'([^'\n]{3,400})'(?!\w)")
 
 
 class AgentTurn(Struct):
     """A parsed agent turn.
 
-    `slots` are the user's slots that it asks for, `unknown_concepts` what it asks for without a slot, `options` what it offers to choose
-    from, `question_text` the text of all its questions, `offer` the text of an offer of something else.
-    `asks_confirmation`: of what the agent is about to do; `asks_about_intent`: of what it takes the user to want; `asks_which_one`: whether
-    this is the one meant; `asks_to_add`: whether there is something to add; `asks_goal`: what the user wants at all.
+    `slots` are the user's slots that it asks for, `unknown_concepts` what else it asks for, `options` the choices it offers,
+    `question_text` the text of all its questions, `offer` the text of an offer of something else.
+    `asks_confirmation`: to confirm what the agent is about to do; `asks_about_intent`: to confirm what the user wants; `asks_which_one`:
+    whether a record is the right one; `asks_to_add`: whether there is something to add; `asks_goal`: what the user wants.
     """
 
     slots: list[str] = []
@@ -81,7 +81,7 @@ class AgentTurn(Struct):
 
 
 def parse_agent_turn(text: str, slots: Mapping[str, Slot], *, is_update: bool = False) -> AgentTurn:
-    """Parse an agent turn against the user's slots. `is_update`: the user wants a change, so that a reported change may be all of it."""
+    """Parse an agent turn against the user's slots. `is_update`: the user wants a change, so a reported change may complete the task."""
     text = clean_text(text)
     turn = AgentTurn()
     parts = list(sentences(text))
@@ -129,8 +129,8 @@ def _read_question(sentence: Sentence, masked: str, slots: Mapping[str, Slot], t
         return
     question_clauses, is_confirmation = "", False
     kind = ""
-    for clause, is_led in clauses(masked):
-        if is_led or not kind:
+    for clause, starts_question in clauses(masked):
+        if starts_question or not kind:
             clause_confirms = ASKS_CONFIRMATION.search(clause) is not None and not is_wh_question(clause)
             kind = "confirm" if clause_confirms else "ask"
             is_confirmation = is_confirmation or clause_confirms
@@ -241,7 +241,7 @@ def _labels(slot: Slot) -> str:
 
 
 def _without_quotes_and_values(text: str, slots: Mapping[str, Slot]) -> str:
-    """Return the text without quotations and the user's longer values: words in these ask for nothing."""
+    """Return the text without quotations and the user's longer values, whose words are not questions."""
     text = _QUOTED.sub(lambda match: match[0] if len((match[1] or match[2]).split()) < 3 else " it ", text)
     for slot in slots.values():
         value = slot.text

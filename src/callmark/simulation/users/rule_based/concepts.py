@@ -1,7 +1,7 @@
-"""Concepts that agents commonly ask for, and how they ask: `who` and `assign` ask for `assigned_to`.
+"""Concepts that agents commonly ask for, and how they ask for them: `who` and `assign` ask for `assigned_to`.
 
 A question is matched in lower case, clause by clause. The text that a concept matches is removed before the next concept is tried, so
-narrow concepts come before wide ones: a short description is a title.
+specific concepts come before general ones: a short description is a title.
 """
 
 import re
@@ -17,9 +17,9 @@ _RECORD_NOUN = r"(?:tickets?|items?|orders?|requests?|cases?|issues?|records?|en
 
 
 class Concept(Struct, frozen=True):
-    """A kind of slot. `label` is its name in conversation. Patterns match names of arguments, questions, and the label in a read-back.
+    """A kind of slot. `label` is the name that people use. Patterns match argument names, questions, and the label in a read-back.
 
-    Free text is quoted in a sentence. `values` are common values.
+    Free text is quoted in sentences. `values` are common values.
     """
 
     key: str
@@ -31,7 +31,7 @@ class Concept(Struct, frozen=True):
     values: tuple[str, ...] = ()
 
     def find(self, clause: str) -> re.Match[str] | None:
-        """Return where a clause asks for it, or None."""
+        """Return the match where a clause asks for the concept, or None."""
         return _compiled(self.questions).search(clause)
 
 
@@ -250,14 +250,13 @@ CONCEPTS: Sequence[Concept] = (
     ),
 )
 
-_RELATED = {"description": "title", "title": "description", "date": "due", "due": "date"}  # asked for one, a user gives the other
-
-
-_GENERIC_SUFFIXES = ("name", "code", "type", "text", "value", "level")  # of names of arguments
+# a user who is asked for one may answer with the other
+_RELATED = {"description": "title", "title": "description", "date": "due", "due": "date"}
+_GENERIC_SUFFIXES = ("name", "code", "type", "text", "value", "level")  # of argument names
 
 
 def find_concept(name: str) -> Concept | None:
-    """Return the concept of an argument by its name; None for an uncommon name."""
+    """Return the concept of an argument by its name, or None for an uncommon name."""
     words = " ".join(name_words(name))
     concept = next((each for each in CONCEPTS if _compiled(each.argument_names).fullmatch(words)), None)
     if concept is None and len(words.split()) > 1:
@@ -285,7 +284,7 @@ def name_words(name: str) -> list[str]:
 
 
 def related_concept(key: str) -> str:
-    """Return the concept that a user answers with instead of an unknown one; empty where there is none."""
+    """Return the concept that a user answers with instead of an unknown one; empty if there is none."""
     return _RELATED.get(key, "")
 
 

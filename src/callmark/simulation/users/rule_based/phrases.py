@@ -1,5 +1,5 @@
-"""Patterns for what an agent means: it asks for confirmation, something is done, refused or offered. They match text in lower case, except
-for `IDENTIFIER`.
+"""Patterns for the meaning of an agent's sentence: a request for confirmation, a report, a refusal, an offer. They match lower-case text,
+except for `IDENTIFIER`.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Compare what an agent reads back with what the user wants: which values are wrong or missing.
+"""Compare an agent's read-back with what the user wants, and find wrong or missing values.
 
-A value is wrong only where another one is in its place: after its label, or beside it (`a High priority ticket`). Other spellings
+A value is wrong only if another value is in its place: after its label, or next to it (`a High priority ticket`). Other spellings
 (`Information Technology` for `IT`, `10 May 2025` for `2025-05-10`) are the same value.
 """
 
@@ -31,17 +31,17 @@ def find_wrong_values(
 ) -> dict[str, str]:
     """Return the slots with a wrong value in a text, each with that value (empty: the text says that there is none).
 
-    `expected` is the value of each slot as text. A value of one of the `other_slots` (of another task) is not wrong. With `is_update`, the
-    old value may be there too.
+    `expected` is the value of each slot as text. A value of one of the `other_slots` (from another task) is not wrong. With `is_update`,
+    the text may contain the old value too.
     """
     text = clean_text(text)
     found = {}
     for name, slot in slots.items():
         if is_update and mentions_value(text, expected[name]):
             continue
-        choices = [stated_text.text for stated_text in other_slots if stated_text.label == slot.label]
+        other_values = [other.text for other in other_slots if other.label == slot.label]
         stated = _find_wrong_value(
-            text, slot, [expected[name], *([slot.says] if slot.says and expected[name] == slot.text else []), *choices]
+            text, slot, [expected[name], *([slot.says] if slot.says and expected[name] == slot.text else []), *other_values]
         )
         if stated is not None:
             found[name] = stated
@@ -56,16 +56,16 @@ def mentions_value(text: str, value: str) -> bool:
     if len(value) <= 3:
         return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
     date = parse_date(value)
-    if date is not None and any(str(stated_text)[:10] == str(date)[:10] for stated_text in find_dates(text)):
+    if date is not None and any(str(found)[:10] == str(date)[:10] for found in find_dates(text)):
         return True
     return f" {' '.join(words(value))} " in f" {' '.join(words(text))} "
 
 
 def is_same_value(value: str, stated: str) -> bool:
-    """Return whether a statement means the value, leniently."""
+    """Return whether a stated value means the same as a value, leniently."""
     date = parse_date(value)
-    if date is not None and (choices := find_dates(stated)):
-        return any(str(stated_text)[:10] == str(date)[:10] for stated_text in choices)
+    if date is not None and (dates := find_dates(stated)):
+        return any(str(found)[:10] == str(date)[:10] for found in dates)
     value_words, stated_words = words(value), words(stated)
     if value_words == stated_words or not value_words:
         return True
@@ -100,20 +100,20 @@ def _find_wrong_value(text: str, slot: Slot, correct: Sequence[str]) -> str | No
 
 
 def _can_be_value(stated: str, slot: Slot, label: str) -> bool:
-    """Return whether the text after a label can be a value. In a sentence only a known value counts."""
+    """Return whether the text after a label can be a value. In a sentence, only a known value counts."""
     if re.search(r"[:=|→]|->", label):
         return True
-    return stated.casefold() in {stated_text.casefold() for stated_text in slot.choices} or parse_date(stated) is not None
+    return stated.casefold() in {choice.casefold() for choice in slot.choices} or parse_date(stated) is not None
 
 
 def _wrong_value_beside_label(text: str, slot: Slot, correct: Sequence[str]) -> str | None:
-    """Return another choice right before the label (`High priority`), or another date where the text has only one; else None."""
-    for stated_text in slot.choices:
-        if any(is_same_value(value, stated_text) for value in correct):
+    """Return another choice right before the label (`High priority`), or another date if it is the only one in the text; else None."""
+    for choice in slot.choices:
+        if any(is_same_value(value, choice) for value in correct):
             continue
-        pattern = rf"(?<!\w){re.escape(stated_text)}[\"']?[ -](?:{re.escape(slot.label.split()[0])})(?!\w)"
+        pattern = rf"(?<!\w){re.escape(choice)}[\"']?[ -](?:{re.escape(slot.label.split()[0])})(?!\w)"
         if re.search(pattern, text, re.IGNORECASE) and not any(mentions_value(text.casefold(), value.casefold()) for value in correct):
-            return stated_text
+            return choice
     date = next((found for value in correct if (found := parse_date(value))), None)
     if date is not None:
         stated = find_dates(text)
@@ -128,7 +128,7 @@ def _starts_with(stated: str, value: str) -> bool:
 
 
 def _abbreviates(code: str, stated: Sequence[str]) -> bool:
-    """Return whether a code may abbreviate these words: their initials, or letters of the first in order."""
+    """Return whether a code may abbreviate these words: their initials, or letters of the first word in order."""
     specific_words = [word for word in stated if not _FILLER_WORDS.fullmatch(word)] or list(stated)
     if "".join(word[0] for word in specific_words).startswith(code):
         return True

@@ -1,6 +1,6 @@
 """Split an agent's text into sentences and clauses, and find those that ask for something.
 
-Markup is removed. Of a very long text only the start and the end are read: questions mostly come last.
+Markup is removed. Only the start and the end of a very long text are read: questions usually come last.
 """
 
 import re
@@ -10,7 +10,7 @@ from html import unescape
 from msgspec import Struct
 
 MAX_LENGTH = 6000  # characters
-_HEAD_LENGTH = 2000  # of them, from the start
+_HEAD_LENGTH = 2000  # characters of these, from the start
 
 _MARKUP = re.compile(r"<[^<>\n]{1,200}>|(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)|^\s{0,8}#{1,6}\s", re.MULTILINE)
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "？": "?", "！": "!", "。": ".", "：": ":", "\t": " ", "\xa0": " "})
@@ -21,7 +21,7 @@ _CLAUSE_BREAK = re.compile(
     r"[;,]\s*(?:and |but |or |so )?|\s+[-–—]\s+|\s+(?:and|but|or)\s+(?=(?:by when|to whom|for whom|what|which|who|whom|when|where|why|"
     r"how|should|shall|do|does|is|are|would|can|could|may)\b)|:\s+"
 )
-_QUESTION_LEAD = re.compile(
+_QUESTION_START = re.compile(
     r"(?:(?:and|so|now|then|also|but|or|ok|okay|please|next|first|finally|lastly|great|well|just)\s+)*(?:(?:to|for|by|in|from|at|on|"
     r"under|until)\s+)?(?:what|which|who|whom|whose|when|where|why|how|should|shall|do|does|did|is|are|would|will|can|could|may|have|"
     r"has|any|tell|give|provide|enter|specify|describe|let|choose|select|pick|state|supply|type|want|need|i need|i'd need|"
@@ -52,7 +52,7 @@ _FORM_PROMPT = re.compile(r"^[\w /()',-]{1,60}(?:\([^()]{1,120}\))?:$")
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence: whether it asks for something, and whether it is an item of a list or a table row."""
+    """A sentence, with whether it asks for something, and whether it is a list item or a table row."""
 
     text: str
     is_question: bool
@@ -60,14 +60,14 @@ class Sentence(Struct, frozen=True):
 
 
 def clean_text(text: str) -> str:
-    """Return the text without markup, with plain quotes, cut to the maximum length."""
+    """Return the text without markup, with plain quotes, shortened to the maximum length."""
     if len(text) > MAX_LENGTH:
         text = f"{text[:_HEAD_LENGTH]}\n{text[_HEAD_LENGTH - MAX_LENGTH :]}"
     return _SHORT_FORMS.sub(r"\1", _MARKUP.sub("", unescape(text).translate(_QUOTES)))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a cleaned text. Items of a list that is asked for (`I need the following:`) are questions too."""
+    """Yield the sentences of a cleaned text. Items of a list after a request (`I need the following:`) are questions too."""
     list_is_question = False
     lines = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
@@ -89,29 +89,30 @@ def is_question(sentence: str) -> bool:
 
 
 def clauses(sentence: str) -> Iterator[tuple[str, bool]]:
-    """Yield the clauses of a sentence in lower case, each with whether it starts like a question. Asides (`thanks for the title`, `before I
-    create it`) are left out.
+    """Yield the clauses of a sentence in lower case, each with whether it starts like a question.
+
+    Asides (`thanks for the title`, `before I create it`) are left out.
     """
     aside = False
-    parts: list[tuple[str, bool]] = []
-    parts_found = [part.strip() for part in _CLAUSE_BREAK.split(sentence.casefold()) if part and part.strip()]
-    for number, part in enumerate(parts_found):
-        is_led = _QUESTION_LEAD.match(part) is not None
-        if _ASIDE.match(part) and not is_led and not _REQUEST_WORDS.search(part):
+    found: list[tuple[str, bool]] = []
+    parts = [part.strip() for part in _CLAUSE_BREAK.split(sentence.casefold()) if part and part.strip()]
+    for number, part in enumerate(parts, 1):
+        starts_question = _QUESTION_START.match(part) is not None
+        if _ASIDE.match(part) and not starts_question and not _REQUEST_WORDS.search(part):
             aside = len(part.split()) > _MAX_ACKNOWLEDGMENT
-            if number == len(parts_found) - 1 and not parts:
-                parts.append((part, is_led))
+            if number == len(parts) and not found:
+                found.append((part, starts_question))
             continue
-        if aside and not is_led:
+        if aside and not starts_question:
             continue
         aside = False
-        parts.append((part, is_led))
-    yield from parts
+        found.append((part, starts_question))
+    yield from found
 
 
-def list_items(parts_found: Iterable[Sentence]) -> list[str]:
-    """Return the items of lists."""
-    return [sentence.text for sentence in parts_found if sentence.is_list_item]
+def list_items(parts: Iterable[Sentence]) -> list[str]:
+    """Return the texts of the list items."""
+    return [sentence.text for sentence in parts if sentence.is_list_item]
 
 
 def is_wh_question(clause: str) -> bool:

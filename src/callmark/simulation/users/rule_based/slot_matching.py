@@ -1,4 +1,4 @@
-"""Find the slots that a question is about: by name, concept, description, or the values that it mentions."""
+"""Find the slots that a question is about: by name, concept, description, or the values it mentions."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _LIST_SEPARATOR = re.compile(r"\s*(?:,\s*(?:or|and)\b|,|/|\bor\b|\band\b)\s*")
 
 
 def find_named_slots(clause: str, slots: Mapping[str, Slot]) -> tuple[list[str], list[str]]:
-    """Return the slots that a clause names, in its order, and other concepts that it asks for."""
+    """Return the slots that a clause names, in order, and the other concepts it asks for."""
     found: dict[str, int] = {}
     by_name = {name: place for name, slot in slots.items() if (place := _find_slot_name(clause, slot)) >= 0}
     found |= by_name
@@ -44,7 +44,7 @@ def find_named_slots(clause: str, slots: Mapping[str, Slot]) -> tuple[list[str],
 
 
 def _find_slot_name(clause: str, slot: Slot) -> int:
-    """Return the index of a slot's name, or of its last specific word, in a clause; -1 where it is missing."""
+    """Return the index of a slot's name, or of its last specific word, in a clause; -1 if it is missing."""
     words = name_words(slot.name)
     whole = re.search(rf"\b{'[ _-]?'.join(map(re.escape, words))}", clause)
     if whole:
@@ -57,7 +57,7 @@ def _find_slot_name(clause: str, slot: Slot) -> int:
 
 
 def find_slots_by_description(clause: str, slots: Mapping[str, Slot]) -> list[str]:
-    """Return the slots whose description shares most words with a clause; at least two words, or one that no other description has."""
+    """Return the slots whose description shares the most words with a clause: at least two, or one that no other description has."""
     question_words = _specific_words(clause)
     description = {name: _specific_words(slot.description.casefold()) for name, slot in slots.items()}
     scores = {}
@@ -100,8 +100,8 @@ def find_slots_by_list(text: str, slots: Mapping[str, Slot]) -> list[str]:
             and len(slot.text.split()) <= 3
             and any(
                 re.search(rf"(?:^|[\s:(]){value}$", item, re.IGNORECASE) or re.match(rf"{value}(?:$|[\s.;)])", item, re.IGNORECASE)
-                for is_list_item in _INLINE_LIST.findall(text)
-                for item in _LIST_SEPARATOR.split(is_list_item)
+                for inline_list in _INLINE_LIST.findall(text)
+                for item in _LIST_SEPARATOR.split(inline_list)
             )
         ):
             found.append(name)
@@ -109,7 +109,7 @@ def find_slots_by_list(text: str, slots: Mapping[str, Slot]) -> list[str]:
 
 
 def find_slots_by_value(lower_text: str, slots: Mapping[str, Slot]) -> list[str]:
-    """Return the slots of which a text in lower case mentions one of the choices: `Do you need this expedited?`"""
+    """Return the slots for which a lower-case text mentions one of the choices: `Do you need this expedited?`"""
     return [
         name
         for name, slot in slots.items()
@@ -119,16 +119,16 @@ def find_slots_by_value(lower_text: str, slots: Mapping[str, Slot]) -> list[str]
 
 def find_options(parts: Sequence[Sentence]) -> list[str]:
     """Return the options that an agent offers: items of a list, or an inline list with `or`."""
-    is_list_item = [line for line in list_items(parts) if not READ_BACK.match(line) or IDENTIFIER.search(line)]
-    if len(is_list_item) > 1:
-        return is_list_item[:30]
+    items = [line for line in list_items(parts) if not READ_BACK.match(line) or IDENTIFIER.search(line)]
+    if len(items) > 1:
+        return items[:30]
     for sentence in parts:
         if sentence.is_question and (match := INLINE_OPTIONS.search(sentence.text)):
             inline_options = next(filter(None, match.groups()))
             found = [part.strip(" .?!\"'") for part in re.split(r",|/|\bor\b|;|\|", inline_options) if part.strip(" .?!\"'")]
             if len(found) > 1:
                 return found
-    return is_list_item
+    return items
 
 
 def slot_key(slot: Slot) -> str:

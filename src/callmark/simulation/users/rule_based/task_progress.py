@@ -1,4 +1,4 @@
-"""The progress of a user's tasks."""
+"""The progress of a user in its tasks."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -9,7 +9,7 @@ from callmark.simulation.users.rule_based.tasks import Slot, Task, format_value
 
 
 class TaskProgress(Struct):
-    """The progress of one task: which slots the user has said, and how often each was asked for and corrected."""
+    """The progress of one task: the slots that the user has said, and how often each was asked for and corrected."""
 
     task: Task
     values: dict[str, Any]
@@ -25,7 +25,7 @@ class TaskProgress(Struct):
 
     @classmethod
     def from_task(cls, task: Task) -> Self:
-        """Return the progress of a task that has not started."""
+        """Return the progress of a task that has not been raised."""
         return cls(task, {name: slot.value for name, slot in task.slots.items()}, dict(task.changes))
 
     def text(self, name: str) -> str:

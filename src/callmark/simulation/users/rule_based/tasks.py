@@ -1,4 +1,4 @@
-"""The tasks of a rule-based user, each with its slots, from a scenario's data or its expected calls."""
+"""Read the tasks of a rule-based user, with their slots, from a scenario's data or its expected calls."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from callmark.calls.schema import properties
 from callmark.calls.values import agrees
 from callmark.errors import BadInput
 from callmark.formats.scenarios import TaskData, UserData, read_data
+from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.users.rule_based.concepts import Concept, find_concept, name_words
 from callmark.types import Call, Case, Tool
 
@@ -26,8 +27,8 @@ _READ_VERBS = re.compile(r"\b(?:search|find|look|list|show|get|check|see|read|fe
 
 
 class Slot(Struct, frozen=True):
-    """A value that the user knows for a task: name, value, the user's own wording (empty: the value itself), its concept, and choices and
-    description as the tools give them.
+    """A value that the user knows for a task: name, value, the user's own wording (empty: the value itself), concept, and the choices and
+    description in the tools' schemas.
     """
 
     name: str
@@ -39,17 +40,17 @@ class Slot(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return its name in conversation."""
+        """Return the name that people use for the slot."""
         return self.concept.label if self.concept else " ".join(name_words(self.name))
 
     @property
     def text(self) -> str:
-        """Return its value as text."""
+        """Return the value as text."""
         return format_value(self.value)
 
 
 class Task(Struct, frozen=True):
-    """A goal of the user. `changes` are values that the user changes their mind to; `words` are nouns that identify the task."""
+    """A goal of the user. `changes` are the values after a change of mind; `words` are nouns that identify the task."""
 
     goal: str
     slots: dict[str, Slot] = {}
@@ -59,27 +60,27 @@ class Task(Struct, frozen=True):
 
     @property
     def is_lookup(self) -> bool:
-        """Return whether the user only wants to know something."""
+        """Return whether the user only wants information."""
         return _READ_VERBS.search(" ".join(self.goal.casefold().split()[:3])) is not None
 
     @property
     def is_update(self) -> bool:
-        """Return whether the user wants something existing changed."""
+        """Return whether the user wants to change something that exists."""
         return _UPDATE_VERBS.search(self.goal.casefold()) is not None
 
 
 def read_user_data(case: Case) -> UserData:
-    """Return the user data of a scenario. Data that cannot be used raises `BadInput` that names the scenario and the field."""
+    """Return the user data of a scenario. Invalid data raises `BadInput` that names the scenario and the field."""
     try:
         return read_data(case.data)
     except BadInput as error:
-        raise BadInput(f"{case.place} ({case.id}): {error}" if case.place else f"{case.id}: {error}", error.hint) from None
+        raise BadInput(f"{scenario_name(case)}: {error}", error.hint) from None
 
 
 def read_tasks(case: Case) -> tuple[Task, ...]:
     """Return the tasks of a scenario in order, at least one.
 
-    They come from `data.tasks`; without that, from each expected call with arguments; without those, from the description.
+    They come from `data.tasks`; without it, from each expected call with arguments; without these, from the description.
     """
     data = read_user_data(case).tasks
     return _from_calls(case) if data is None else tuple([_from_data(task, case) for task in data])
@@ -147,7 +148,7 @@ def _nouns(goal: str) -> tuple[str, ...]:
 
 
 def _knowable_values(expected: Any) -> Iterator[Any]:
-    """Yield the values that a user could know for an expected argument; none for a pattern."""
+    """Yield the values that a user could know for an expected argument; nothing for a pattern."""
     if not is_matcher(expected):
         if expected is not None and not has_matcher(expected):
             yield expected

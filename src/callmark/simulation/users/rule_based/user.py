@@ -1,7 +1,7 @@
-"""The rule-based user: raises its tasks one after the other, answers questions, checks what is read back before it says yes, and leaves
-when every task is done or refused.
+"""The rule-based user: raises its tasks one by one, answers questions, checks a read-back before confirming it, and leaves when every task
+is done or refused.
 
-What it says depends on the seed, the style, the id of the scenario, the trial and the agent's turns, on nothing else.
+Its words depend only on the seed, the style, the scenario's id, the trial and the agent's turns.
 """
 
 import re
@@ -25,11 +25,11 @@ from callmark.simulation.users.rule_based.utterances import UtteranceGenerator, 
 from callmark.types import Case, Message
 from callmark.wording import did_you_mean
 
-MAX_REPEATS = 4  # of an agent turn without progress, before the user gives up
+MAX_REPEATS = 4  # of the same agent turn without progress, before the user gives up
 _PATIENCE = {"plain": 9, "terse": 8, "chatty": 11, "impatient": 6}  # turns in a row without progress
 _MAX_CORRECTIONS = 2  # of the same value
 _VOLUNTEERED_SLOTS = 3  # by an impatient user
-_SLOTS_AT_ONCE = {"plain": 6, "terse": 3, "chatty": 6, "impatient": 12}  # where all details are asked for
+_SLOTS_AT_ONCE = {"plain": 6, "terse": 3, "chatty": 6, "impatient": 12}  # when the agent asks for all details
 _GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|day|afternoon|evening)|dear)\b", re.IGNORECASE)
 _CONCEPT_LABELS = {"id": "number", "query": "search term", "due": "due date", "outcome": "expected outcome", "workflow": "workflow"}
 
@@ -38,7 +38,7 @@ NAME = "rule-based"
 
 
 class RuleBasedUser(NullContext):
-    """Plays every scenario; without a style, in that of the scenario."""
+    """Simulates every scenario; without a `style`, in the style of the scenario."""
 
     def __init__(self, style: str = "", *, seed: int = 0) -> None:
         self.label = f"{NAME}:{style}" if style else NAME
@@ -46,10 +46,10 @@ class RuleBasedUser(NullContext):
         self._seed = seed
 
     def start_session(self, case: Case, trial: int) -> "RuleBasedUserSession":
-        """Return the user of a scenario. Data that cannot be used raises `BadInput`."""
+        """Return the user of a scenario. Invalid data raises `BadInput`."""
         data = read_user_data(case)
         style = self._style or data.style
-        # the word in the seed must not change: it decides what users say
+        # `agenda` is part of the seed: with another word, users would say something else
         random = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
         return RuleBasedUserSession(read_tasks(case), UtteranceGenerator(style, random), data.closing.strip())
 
@@ -68,7 +68,7 @@ class RuleBasedUserSession:
         self._times_unknown: dict[str, int] = {}
 
     async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
-        """Return the next turn; a goodbye when no task is left."""
+        """Return the next turn; a goodbye if no task is left."""
         text = _last_agent_text(messages)
         line, is_done = self._answer(text)
         return UserTurn(self._generator.make_unique(line), is_done)
@@ -100,7 +100,7 @@ class RuleBasedUserSession:
         if not turn.is_done and (refused or (progress.has_insisted and not (turn.question_text or turn.asks_anything_else))):
             return self._answer_refusal(progress)
         if self._is_finished(progress, turn):
-            return self._go_on(text, progress, turn)
+            return self._finish_task(text, progress, turn)
         answers = []
         if turn.asks_confirmation:
             answers.append(self._check_read_back(text, progress, turn))
@@ -122,31 +122,31 @@ class RuleBasedUserSession:
             return False
         if turn.is_done or (progress.task.is_lookup and turn.is_found and not turn.slots):
             return not unsaid or later_task is not None
-        if later_task is not None and not progress.uninformed and turn.slots:  # the agent went on to a later task
+        if later_task is not None and not progress.uninformed and turn.slots:  # the agent moved on to a later task
             return True
         return turn.asks_anything_else and not turn.slots and (progress.is_confirmed or progress.was_reminded or not progress.uninformed)
 
     def _find_later_task(self, requested: str) -> int | None:
-        """Return the index of a later task whose words are in a question, and are not words of this one; None where there is none."""
+        """Return the index of a later task that a question mentions by words which the current task does not have, or None."""
         for index in range(self._task_index + 1, len(self._tasks)):
             if any(word in requested for word in self._tasks[index].task.words if word not in self._current.task.words):
                 return index
         return None
 
-    def _go_on(self, text: str, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
-        """Raise the next task, or say goodbye where there is none. A change of mind that nobody has asked about comes first."""
+    def _finish_task(self, text: str, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
+        """Raise the next task, or say goodbye if none is left. A pending change of mind comes first."""
         if progress.pending_changes and (turn.is_done or turn.asks_anything_else):
             return self._change_mind(progress), False
         progress.is_over = True
-        self._progress()
+        self._note_progress()
         next_task = self._next_task()
         if next_task is None:
             changing = next((other for other in self._tasks if other.pending_changes), None)
             if changing:
                 return self._change_mind(changing), False
             return self._closing or self._generator.say("goodbye" if turn.asks_anything_else or turn.offer else "leave"), True
-        again = parse_agent_turn(text, next_task.task.slots, is_update=next_task.task.is_update)
-        requested = again.slots if turn.slots and any(word in again.question_text for word in next_task.task.words) else []
+        next_turn = parse_agent_turn(text, next_task.task.slots, is_update=next_task.task.is_update)
+        requested = next_turn.slots if turn.slots and any(word in next_turn.question_text for word in next_task.task.words) else []
         line = self._raise_task(greeting=False)
         requested = [name for name in requested if name not in next_task.informed]
         return (f"{line} {self._inform(next_task, requested)}" if requested else line), False
@@ -170,7 +170,7 @@ class RuleBasedUserSession:
         return line
 
     def _check_read_back(self, text: str, progress: TaskProgress, turn: AgentTurn) -> str:
-        """Answer a read-back: correct wrong values, change the user's mind, add missing values; else say yes."""
+        """Answer a read-back: correct wrong values, state a change of mind, add missing values; otherwise say yes."""
         other_slots = [slot for other in self._tasks if other is not progress and other.is_raised for slot in other.task.slots.values()]
         slots = {name: slot for name, slot in progress.task.slots.items() if name not in turn.slots}
         if turn.asks_about_intent and not any(mentions_value(text, progress.text(name)) for name in slots):
@@ -193,21 +193,21 @@ class RuleBasedUserSession:
             return self._change_mind(changing)
         remaining = [name for name in progress.uninformed if name not in turn.slots and not mentions_value(text, progress.text(name))]
         if remaining:
-            self._progress()
+            self._note_progress()
             progress.informed.update(remaining)
-            return self._generator.say("besides", facts=phrase_facts(progress.slot_values(remaining)))
+            return self._generator.say("add", facts=phrase_facts(progress.slot_values(remaining)))
         if progress.is_confirmed:
             self._turns_without_progress += 1
         progress.is_confirmed = True
         return self._generator.say("yes")
 
     def _change_mind(self, progress: TaskProgress) -> str:
-        """Say a change of mind, once."""
+        """State a change of mind, once."""
         names = [name for name, value in progress.pending_changes.items() if format_value(value) != progress.text(name)]
         progress.values |= progress.pending_changes
         progress.pending_changes = {}
         progress.informed.update(names)
-        self._progress()
+        self._note_progress()
         return (
             self._generator.say("change", facts=phrase_facts(progress.slot_values(names), as_wish=True))
             if names
@@ -215,7 +215,7 @@ class RuleBasedUserSession:
         )
 
     def _answer_which_one(self, text: str, progress: TaskProgress) -> str:
-        """Answer whether what the agent has found is the one meant."""
+        """Answer whether the agent found the right record."""
         id_slots = [name for name, slot in progress.task.slots.items() if slot.concept and slot.concept.key == "id"]
         for name in id_slots:
             if IDENTIFIER.search(text) and not mentions_value(text, progress.text(name)):
@@ -225,14 +225,14 @@ class RuleBasedUserSession:
         return self._generator.say("this")
 
     def _inform(self, progress: TaskProgress, names: Sequence[str]) -> str:
-        """Answer questions for these slots. Values that were said before are repeated only where nothing new is asked."""
+        """Answer questions about these slots. Values said before are repeated only if no new value is asked for."""
         generator = self._generator
         for name in names:
             progress.times_asked[name] = progress.times_asked.get(name, 0) + 1
         unsaid = [name for name in names if name not in progress.informed]
         if unsaid:
-            self._progress()
-        elif any(progress.times_asked[name] > 1 for name in names):  # being asked once more for a value that was said is tolerated
+            self._note_progress()
+        elif any(progress.times_asked[name] > 1 for name in names):  # one repeated question is tolerated
             self._turns_without_progress += 1
         names = [name for name in names if name in unsaid or progress.times_asked[name] > 1] if unsaid else names
         count = max(progress.times_asked[name] for name in names)
@@ -246,7 +246,7 @@ class RuleBasedUserSession:
         return f"{prefix}{generator.values(progress.slot_values(names))}"
 
     def _answer_other(self, progress: TaskProgress, turn: AgentTurn) -> tuple[str, bool]:
-        """Answer a turn that asks for no known slot and reports nothing as done."""
+        """Answer a turn that neither asks for a known slot nor reports a result."""
         generator = self._generator
         if turn.asks_all_details or turn.asks_what_to_change:
             remaining = progress.uninformed or [name for name in progress.task.slots if not _is_identifier(progress.task.slots[name])]
@@ -274,26 +274,25 @@ class RuleBasedUserSession:
             return self._answer_offer(turn.offer)
         self._turns_without_progress += 1
         if turn.has_unknown_question:
-            if self._turns_without_progress > 1 and progress.task.slots:  # after a second unknown question the user says what it knows
+            if self._turns_without_progress > 1 and progress.task.slots:  # at the second unknown question, the user says what it knows
                 return self._volunteer(progress), False
             return generator.say("unsure"), False
         return (self._volunteer(progress) if progress.uninformed else generator.say("go_on")), False
 
     def _answer_offer(self, offer: str) -> tuple[str, bool]:
-        """Answer an offer: yes where it is about a later task."""
+        """Answer an offer: yes if it is about a later task."""
         later_task = self._find_later_task(offer)
         if later_task is None:
             self._turns_without_progress += 1
             return self._generator.say("no_offer"), False
         self._current.is_over = not self._current.uninformed
         self._task_index = later_task
-        self._progress()
+        self._note_progress()
         return f"{self._generator.say('yes')} {self._raise_task(greeting=False)}", False
 
     def _answer_unknown(self, progress: TaskProgress, turn: AgentTurn) -> str:
-        """Answer a question without a slot: with a related slot, the agent's last identifier, or, when asked again, an option.
-
-        Otherwise the user does not know.
+        """Answer a question about something that is not a slot: with a related slot, the agent's last identifier, or, when asked again,
+        an option. Otherwise, say that the user does not know.
         """
         key = turn.unknown_concepts[0]
         related = [name for name, slot in progress.task.slots.items() if slot.concept and slot.concept.key == related_concept(key)]
@@ -316,13 +315,13 @@ class RuleBasedUserSession:
         return self._inform(progress, progress.uninformed[:2] or list(progress.task.slots))
 
     def _pick_option(self, progress: TaskProgress, options: Sequence[str]) -> str:
-        """Return the option that shares most words with the task; empty where none does."""
-        texts_of_task = [
+        """Return the option that shares the most words with the task; empty if none stands out."""
+        task_texts = [
             progress.task.goal,
             progress.task.opening,
             *(text for name, slot in progress.task.slots.items() for text in (progress.text(name), slot.says)),
         ]
-        task_words = {word for text in texts_of_task for word in words(text) if len(word) > 1}
+        task_words = {word for text in task_texts for word in words(text) if len(word) > 1}
         scores = [len(task_words & set(words(option))) for option in options]
         best = max(scores)
         if not best or scores.count(best) == len(scores) > 1:
@@ -340,18 +339,18 @@ class RuleBasedUserSession:
         acceptance = self._generator.say("accept")
         if self._next_task() is None:
             return f"{acceptance} {self._closing or self._generator.say('leave')}", True
-        self._progress()
+        self._note_progress()
         return f"{acceptance} {self._raise_task(greeting=False)}", False
 
     def _next_task(self) -> TaskProgress | None:
-        """Make the next open task the current one and return it; None where there is none."""
+        """Make the next open task the current one and return it; None if all are over."""
         for index, progress in enumerate(self._tasks):
             if not progress.is_over:
                 self._task_index = index
                 return progress
         return None
 
-    def _progress(self) -> None:
+    def _note_progress(self) -> None:
         self._turns_without_progress = 0
         self._agent_turn_counts.clear()
 
@@ -361,7 +360,7 @@ def _is_identifier(slot: Slot) -> bool:
 
 
 def _last_agent_text(messages: Sequence[Message]) -> str:
-    """Return everything that the agent has said since the user's last turn."""
+    """Return the agent's text since the user's last turn."""
     texts: list[str] = []
     for message in reversed(messages):
         if message.role == "user":
@@ -372,13 +371,13 @@ def _last_agent_text(messages: Sequence[Message]) -> str:
 
 def _open(options: str | None, seed: int) -> RuleBasedUser:
     if options is not None and options not in STYLES:
-        raise BadInput(f"there is no {NAME} user called {options!r}{did_you_mean(options, STYLES)}", f"They are {', '.join(STYLES)}.")
+        raise BadInput(f"unknown style {options!r} of the {NAME} user{did_you_mean(options, STYLES)}", f"Styles: {', '.join(STYLES)}.")
     return RuleBasedUser(options or "", seed=seed)
 
 
 USER = UserProvider(
     NAME,
     _open,
-    f"follows its tasks without a model; {', '.join(STYLES)}, or as the scenario says",
+    f"follows the scenario's tasks by rules, without a model; style {', '.join(STYLES)}, or that of the scenario",
     (NAME, *(f"{NAME}:{s}" for s in STYLES)),
 )

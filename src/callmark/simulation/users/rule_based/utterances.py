@@ -1,7 +1,7 @@
-"""Utterance templates of the rule-based user: several per dialogue act, in four styles, in an order that the seed decides. No line is
-repeated.
+"""Utterance templates of the rule-based user: several per dialogue act, in four styles. The seed determines their order, and no line
+repeats.
 
-Free text is quoted, stands alone, or follows its label and a colon.
+Free text is quoted, is the whole line, or follows its label and a colon.
 """
 
 import re
@@ -83,7 +83,7 @@ TEMPLATES: Mapping[str, Mapping[str, Sequence[str]]] = {
         "chatty": ("Oh, hold on, I've been thinking about it again: {facts}.", "Hmm, you know what? I changed my mind: {facts}."),
         "impatient": ("No, wait: {facts}.", "Stop, I need that changed: {facts}."),
     },
-    "besides": {
+    "add": {
         "plain": ("One more thing before that: {facts}.", "Please add this: {facts}.", "I should add that {facts}."),
         "terse": ("Add: {facts}.", "Also, {facts}."),
         "chatty": ("Oh, I nearly forgot to mention: {facts}.", "Before you do, let me add something: {facts}."),
@@ -235,7 +235,7 @@ _REPEAT_LEADS = ("Once more: ", "To say it again: ", "I repeat: ", "Like I said:
 
 
 class UtteranceGenerator:
-    """Generates the utterances of one user. Each template of an act is used once before any is used again."""
+    """Generates the utterances of one user. Each template of an act is used once before any repeats."""
 
     def __init__(self, style: str, random: Random) -> None:
         self.style = style
@@ -244,12 +244,12 @@ class UtteranceGenerator:
         self._used_lines: set[str] = set()
 
     def say(self, act: str, **fields: str) -> str:
-        """Return an utterance of an act with these fields; `{Goal}` is `{goal}` capitalized."""
+        """Return an utterance for a dialogue act with these fields; `{Goal}` is `{goal}` capitalized."""
         by_style = TEMPLATES[act]
         return self._fill(self._draw(act, by_style.get(self.style) or by_style["plain"]), fields)
 
     def value(self, slot: Slot, value: str, times: int) -> str:
-        """Return the answer to a question for one slot: in the user's own wording, with the label when asked again, bare the third time."""
+        """Return the answer to a question about one slot: in the user's own wording, then with the label, then the bare value."""
         if times >= 3:
             return next((form for form in (value, f'"{value}"', f"{value}.") if form not in self._used_lines), value)
         if times == 2:
@@ -261,13 +261,13 @@ class UtteranceGenerator:
         return self._fill(self._draw(f"value {is_free}", (_FREE_TEXT_TEMPLATES if is_free else _VALUE_TEMPLATES)[self.style]), fields)
 
     def values(self, slot_values: Iterable[tuple[Slot, str]]) -> str:
-        """Return several values at once: as a list of labels, or as sentences."""
+        """Return several values at once: as a list with labels, or as sentences."""
         if self._random.random() < (0.2 if self.style in ("plain", "chatty") else 0.6):
             return "\n".join(f"{_capital(slot.label)}: {_own_wording(slot, value)}" for slot, value in slot_values)
         return " ".join(_sentence(_capital(phrase_fact(slot, value, use_own_wording=True))) for slot, value in slot_values)
 
     def make_unique(self, line: str) -> str:
-        """Return the line; where it was used before, a new line with the same meaning."""
+        """Return the line; if it was used before, a new line with the same meaning."""
         line = line.strip()
         if line in self._used_lines:
             line = next((other for lead in _REPEAT_LEADS if (other := f"{lead}{line}") not in self._used_lines), line)
@@ -287,7 +287,7 @@ class UtteranceGenerator:
         return deck.pop()
 
     def _fill(self, template: str, fields: Mapping[str, str]) -> str:
-        """Return the template with its fields; a full stop is not doubled."""
+        """Return the template with its fields filled; a period is not doubled."""
 
         def field(match: re.Match[str]) -> str:
             text = fields[match[1].casefold()]
@@ -298,7 +298,7 @@ class UtteranceGenerator:
 
 
 def phrase_fact(slot: Slot, value: str, *, use_own_wording: bool = False, verb: str = "is") -> str:
-    """Return `the priority is High`, free text quoted; with `use_own_wording` in the user's own words, where there are any."""
+    """Return `the priority is High`, with free text quoted; with `use_own_wording`, in the user's own words if there are any."""
     if use_own_wording and slot.says and value == slot.text:
         return f"for the {slot.label}, {slot.says}"
     value_text = f'"{value}"' if is_free_text(slot, value) else value
@@ -308,13 +308,13 @@ def phrase_fact(slot: Slot, value: str, *, use_own_wording: bool = False, verb: 
 
 
 def phrase_facts(slot_values: Iterable[tuple[Slot, str]], *, as_wish: bool = False) -> str:
-    """Return several facts in one sentence; with `as_wish` for corrections and changes."""
+    """Return several facts in one sentence; `as_wish` is for corrections and changes."""
     verb = "should be" if as_wish else "is"
     return " and ".join(phrase_fact(slot, value, verb=verb) for slot, value in slot_values)
 
 
 def is_free_text(slot: Slot, value: str) -> bool:
-    """Return whether a value is free text."""
+    """Return whether a value is free text: by its concept, or by its length."""
     return bool(slot.concept and slot.concept.is_free_text) or len(value.split()) > 4
 
 

@@ -1,6 +1,7 @@
 """The store's expert: an agent that makes no mistakes. It knows the plan, but uses only what the user said and the tools returned.
 
-It asks for missing slots, looks up before it acts, reads back before every write and waits for a yes, with one call at a time.
+It asks for missing slots, looks up data before it acts, reads details back before every write and waits for a yes. It makes one call at a
+time.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ _MAX_QUOTED = 80  # characters of a tool result in an error
 
 
 class RetailExpert:
-    """An agent for the simulator. It keeps no state between turns: it replays the dialogue from the session's messages."""
+    """An agent for the simulator. It is stateless: each turn, it replays the dialogue from the session's messages."""
 
     async def reply(self, session: Session) -> None:
         """Make calls one at a time until there is something to say, then say it.
@@ -53,12 +54,12 @@ class RetailExpert:
                 turn = steps.send(result.text)
             except (LookupError, TypeError, ValueError, AttributeError, RuntimeError):  # a field is missing or of another type
                 quoted = result.text[:_MAX_QUOTED].encode("utf-8", "backslashreplace").decode() or "nothing"
-                raise ModelError(f"the expert cannot go on with what {call.name} answered: {quoted}") from None
+                raise ModelError(f"the expert cannot use the result of {call.name}: {quoted}") from None
         session.messages.append(Message("assistant", turn))
 
 
 def run_dialogue(case: Case, trial: int) -> Steps[None]:
-    """Run a dialogue, starting with the user's first message. It never ends: after a goodbye it says goodbye again."""
+    """Run a dialogue, starting with the user's first message. It never ends: after a goodbye, it says goodbye again."""
     dialogue = ExpertDialogue(case, trial)
     dialogue.record_user_turn((yield ""))
     try:
@@ -84,7 +85,7 @@ def _handle_goals(dialogue: ExpertDialogue) -> Steps[None]:
 
 
 def _authenticate(dialogue: ExpertDialogue) -> Steps[None]:
-    """Find the user by email, else by name and zip code. Raise `ClarificationError` when neither finds anybody."""
+    """Find the user by email, else by name and zip code. Raise `ClarificationError` if neither finds a user."""
     customer, mistyped = dialogue.plan["customer"], dialogue.plan["mistyped_email"]
     name_zip = {"first_name": customer["first_name"], "last_name": customer["last_name"], "zip": customer["zip"]}
 

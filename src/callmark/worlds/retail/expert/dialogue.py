@@ -1,7 +1,7 @@
 """One conversation of the expert: what it knows so far, and how it asks and calls.
 
-A conversation is a generator: it yields what the expert says or which tool it calls, and is sent the user's answer or the result. To find
-the next step of a conversation in progress, its messages are replayed.
+A conversation is a generator: it yields the expert's texts and tool calls, and is sent the user's replies and the results. To find the next
+step of a conversation in progress, its messages are replayed.
 """
 
 import json
@@ -29,7 +29,7 @@ _GRAMMAR = Grammar(PARTS)
 
 
 class ClarificationError(Exception):
-    """Asking again does not help: the request stays unclear."""
+    """The request remains unclear after repeated questions."""
 
 
 class ExpertDialogue:
@@ -76,7 +76,7 @@ class ExpertDialogue:
         del self.goal_turns[:-1]
 
     def ask(self, act: str, is_understood: Callable[[str], bool], **values: str) -> Steps[str]:
-        """Ask until the answer is understood, and return it. Raise `ClarificationError` when it never is."""
+        """Ask until the answer is understood, and return it. Raise `ClarificationError` if it never is."""
         for _ in range(MAX_ATTEMPTS):
             answer = yield from self.say(QUESTIONS_BY_ACT[act], **values)
             if is_understood(self.goal_text):
@@ -84,7 +84,7 @@ class ExpertDialogue:
         raise ClarificationError
 
     def call_tool(self, tool: str, **arguments: Any) -> Steps[Any]:
-        """Call a tool and return its data; the text where it is not JSON, as for an error."""
+        """Call a tool and return its data, or its text if that is not JSON, such as an error."""
         result = yield Call(tool, arguments)
         try:
             return json.loads(result)
@@ -92,7 +92,7 @@ class ExpertDialogue:
             return result
 
     def get_product(self, product_id: str) -> Steps[Row]:
-        """Return a product, looked up once in a conversation."""
+        """Return a product, looked up once per conversation."""
         if product_id not in self.products:
             self.products[product_id] = yield from self.call_tool(tools.GET_PRODUCT, product_id=product_id)
         return self.products[product_id]
@@ -100,8 +100,8 @@ class ExpertDialogue:
     def get_order(self, goal: Goal) -> Steps[Row]:
         """Return the order that a goal is about.
 
-        The user is asked for its number unless it is clear; for a user who does not know it, all their orders are searched. What was found
-        is reported with the next question.
+        The user is asked for its number unless it is clear; for a user who does not know it, all their orders are searched. The result is
+        reported with the next question.
         """
         own_orders = self.user["orders"]
         if goal["same_order"]:
@@ -138,11 +138,11 @@ class ExpertDialogue:
         return order
 
     def drop_queued_statements(self) -> None:
-        """Drop the queued statements, because the next one says it all."""
+        """Drop the queued statements, because the next one covers them."""
         self._queued_statements.clear()
 
     def render(self, templates: Sequence[str], **values: str) -> str:
-        """Return one of the templates in words, preferring those that were not used in this conversation."""
+        """Return a rendering of one of the templates, preferring those that were not used in this conversation."""
         unused = [template for template in templates if template not in self._used_templates] or list(templates)
         template = self.rng.choice(unused)
         self._used_templates.append(template)

@@ -1,4 +1,4 @@
-"""Expert tasks that replace items by other variants, in a pending order (modify) or a delivered one (exchange)."""
+"""Expert tasks that replace items with other variants, in a pending order (modify) or a delivered one (exchange)."""
 
 from callmark import is_confirmation
 from callmark.worlds.retail import tools
@@ -34,7 +34,7 @@ _REPLACEMENT_VERBS = {"exchange": "exchanged for", "order items": "replaced by"}
 
 
 def swap_items(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
-    """Replace items by available variants of the same products, and charge or refund the difference."""
+    """Replace items with available variants of the same products, and charge or refund the difference."""
     order = yield from dialogue.get_order(goal)
     if refusal_reason := find_refusal_reason(order, "delivered" if goal["kind"] == "exchange" else "pending"):
         yield from refuse_goal(dialogue, goal, order, refusal_reason)
@@ -102,7 +102,7 @@ def _ask_for_replacement(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
 
 
 def _choose_available_items(dialogue: ExpertDialogue, goal: Goal) -> Steps[list[Row]]:
-    """Return the items with their replacements. A sold-out one is replaced by the user's alternative; empty where they want none."""
+    """Return the items with their replacements. A sold-out one is replaced with the user's alternative; empty if they want none."""
     items = []
     for item in goal["items"]:
         product = yield from dialogue.get_product(item["product_id"])
@@ -129,7 +129,7 @@ def _choose_available_items(dialogue: ExpertDialogue, goal: Goal) -> Steps[list[
 
 
 def _choose_difference_method(dialogue: ExpertDialogue, goal: Goal, items: list[Row]) -> Steps[Row | None]:
-    """Return the payment method for the difference, asked for where there is a choice; None where the user gives up."""
+    """Return the payment method for the difference, asking for it if there is a choice; None if the user gives up."""
     difference, methods = price_difference(items), dialogue.user["payment_methods"]
     if len(methods) == 1:
         return payment_method_details(dialogue, methods[0]["payment_method_id"])
@@ -156,7 +156,7 @@ def _new_items_phrase(items: list[Row]) -> str:
 
 
 def _price_comparison(goal: Goal, items: list[Row]) -> str:
-    """Return the price difference where it was calculated, else both prices."""
+    """Return the price difference if it was calculated, else both prices."""
     difference = price_difference(items)
     if goal["uses_calculator"]:
         return f"that is {format_money(abs(difference))} {'more' if difference > 0 else 'less'}"

@@ -31,7 +31,7 @@ def priced_items_phrase(items: Sequence[Row]) -> str:
 
 
 def items_phrase_definite(items: Sequence[Row]) -> str:
-    """Return items that are known: `the desk lamp and the running shoes`, with `both` for two alike."""
+    """Return known items: `the desk lamp and the running shoes`, with `both` for two of the same."""
     counts: dict[str, int] = {}
     for item in items:
         counts[item["name"]] = counts.get(item["name"], 0) + 1
@@ -53,7 +53,7 @@ def pronoun_variant_phrase(name: str, options: Mapping[str, str]) -> str:
 
 
 def option_choice_phrase(option: str, value: str) -> str:
-    """Return an option as a choice. The value tells whether it is a yes-or-no option."""
+    """Return an option as a choice. The value shows whether it is a yes-or-no option."""
     if value not in ("yes", "no", "none"):
         return option
     return f"{option} or not" if option in ("waterproof", "polarized") else f"with or without {option}"

@@ -27,7 +27,7 @@ _VERBS = {"return": "return", "exchange": "exchange", "order items": "change"}
 
 
 def find_refusal_reason(order: Row, needed: str) -> str:
-    """Return why an order's status does not allow an action that needs another one; "" where it does."""
+    """Return why an order's status does not allow an action; "" if it does."""
     status = order["status"]
     if status in (needed, "cancelled"):
         return "" if status == needed else "cancelled"
@@ -46,13 +46,13 @@ def refuse_goal(dialogue: ExpertDialogue, goal: Goal, order: Row, refusal_reason
 
 
 def ask_confirmation(dialogue: ExpertDialogue, goal: Goal, **values: str) -> Steps[str]:
-    """Sum up the action, ask for a yes, and return the answer."""
+    """Summarize the action, ask for a yes, and return the answer."""
     dialogue.drop_queued_statements()
     return (yield from dialogue.say(statement_templates.CONFIRMATIONS[goal["kind"]], **values))
 
 
 def confirm_goal(dialogue: ExpertDialogue, goal: Goal, **values: str) -> Steps[bool]:
-    """Sum up the action and return whether the user says yes. After a no, say that nothing was changed."""
+    """Summarize the action and return whether the user says yes. After a no, say that nothing was changed."""
     is_confirmed = is_confirmation((yield from ask_confirmation(dialogue, goal, **values)))
     if not is_confirmed:
         yield from acknowledge_decline(dialogue)
@@ -82,7 +82,7 @@ def payment_method_details(dialogue: ExpertDialogue, payment_method_id: str) -> 
 
 
 def ask_for_payment(dialogue: ExpertDialogue, goal: Goal, act: str, methods: list[Row]) -> Steps[Row]:
-    """Return the payment method that the user wants, asked for unless it was volunteered."""
+    """Return the payment method that the user wants, asking for it unless it was volunteered."""
     payment = goal["payment"]
     if not ("payment" in goal["volunteered_slots"] and mentions_payment(dialogue.goal_text, payment, goal["original_payment"])):
         phrases = [payment_method_with_balance(method) if act == "ask_payment" else payment_method_phrase(method) for method in methods]
@@ -97,7 +97,7 @@ def ask_for_payment(dialogue: ExpertDialogue, goal: Goal, act: str, methods: lis
 
 
 def ask_for_another_payment(dialogue: ExpertDialogue, goal: Goal, reason: str, act: str = "other_payment") -> Steps[Row | None]:
-    """Return the payment method that replaces one that cannot be used; None where the user names none."""
+    """Return the payment method that replaces one that cannot be used; None if the user names none."""
     dialogue.drop_queued_statements()
     answer = yield from dialogue.say(QUESTIONS_BY_ACT[act], why=reason)
     fallback = goal["other_payment"]
@@ -164,7 +164,7 @@ def change_default_address(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
 
 
 def _confirm_address(dialogue: ExpertDialogue, goal: Goal, old: Row, **values: str) -> Steps[Row | None]:
-    """Return the new address, asked for unless it was volunteered, once it is confirmed; None where the user declines."""
+    """Return the confirmed new address, asking for it unless it was volunteered; None if the user declines."""
     address: Row = goal["address"]
     is_volunteered = goal["same_address"] or ("address" in goal["volunteered_slots"] and mentions_address(dialogue.goal_text, address))
     if not (is_volunteered and mentions_address("\n".join(dialogue.user_turns), address)):
@@ -252,7 +252,7 @@ def _changed_items(second_thought: Row) -> list[Row]:
 
 
 def _choose_refund_method(dialogue: ExpertDialogue, goal: Goal, order: Row) -> Steps[Row]:
-    """Return the payment method for the refund, asked for only where there is a choice."""
+    """Return the payment method for the refund, asking for it only if there is a choice."""
     original = payment_method_details(dialogue, last_payment_method_id(order))
     allowed = [original, *(method for method in dialogue.user["payment_methods"] if method["source"] == "gift_card" and method != original)]
     is_volunteered = "payment" in goal["volunteered_slots"] and mentions_payment(

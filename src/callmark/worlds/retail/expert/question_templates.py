@@ -1,6 +1,6 @@
 """Templates of the expert's questions and closings, by dialogue act; the simulated user recognizes the act by its words.
 
-Statements that precede a question (what was found, would be done or was done) are in `statement_templates`.
+Statements that precede a question (findings, planned and completed actions) are in `statement_templates`.
 """
 
 PARTS = {

@@ -20,7 +20,7 @@ from callmark.worlds.retail.store.records import Row, find_variant, last_payment
 
 
 def answer_order_question(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
-    """Tell an order's status, items, address or payment."""
+    """Give an order's status, items, address or payment."""
     order = yield from dialogue.get_order(goal)
     dialogue.drop_queued_statements()
     payments = [entry["amount"] for entry in order["payment_history"] if entry["transaction_type"] == "payment"]
@@ -36,7 +36,7 @@ def answer_order_question(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
 
 
 def answer_product_question(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
-    """Tell which variants there are, which is the cheapest, or whether one is available."""
+    """Say which variants exist, which one is the cheapest, or whether one is available."""
     if not dialogue.product_ids:
         dialogue.product_ids = yield from dialogue.call_tool(tools.LIST_PRODUCT_TYPES)
     if goal["product"] not in dialogue.product_ids:
@@ -62,7 +62,7 @@ def answer_product_question(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]
 
 
 def answer_price_question(dialogue: ExpertDialogue, goal: Goal) -> Steps[None]:
-    """Tell what items cost together, or how much more or less another variant costs."""
+    """Give the total price of items, or the price difference to another variant."""
     order = yield from dialogue.get_order(goal)
     dialogue.drop_queued_statements()
     items = goal["items"]

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def mentions(text: str, value: str) -> bool:
-    """Return whether the text contains the value as whole words, case ignored: the `m` of `I'm` is not a size."""
+    """Return whether the text contains the value as whole words, ignoring case: the `m` of `I'm` is not a size."""
     return re.search(rf"(?<![\w'’]){re.escape(value.casefold())}(?!\w)", text.casefold()) is not None
 
 
@@ -39,7 +39,7 @@ def mentions_items(text: str, items: Iterable[Row], *, all_items: bool = False) 
 
 
 def mentions_payment(text: str, payment: Row, original_payment: Row | None = None) -> bool:
-    """Return whether the text names the payment method, or calls it the original one where it is."""
+    """Return whether the text names the payment method, or calls it the original one if it is."""
     folded = text.casefold()
     if original_payment and original_payment["payment_method_id"] == payment["payment_method_id"] and _ORIGINAL.search(folded):
         return True

@@ -1,4 +1,4 @@
-"""Templates of the expert's statements, by kind of goal or question: what it found, would do, and did, and answers.
+"""Templates of the expert's statements, by kind of goal or question: findings, planned and completed actions, and answers.
 
 Refusals are in `refusal_templates`.
 """

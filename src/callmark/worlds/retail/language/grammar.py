@@ -1,7 +1,7 @@
 """A small template grammar for utterances.
 
-A template is text with choices, `[a|b|c]`, which may be empty and may be nested (`a|b` alone is a choice, too); with references, `<name>`,
-to other templates; and with values, `{name}`, which are inserted as they are and never parsed. `{Name}` is the capitalized value.
+A template is text with choices, `[a|b|c]`, which may be empty and nested (`a|b` alone is also a choice); with references to other
+templates, `<name>`; and with values, `{name}`, which are inserted unchanged and never parsed. `{Name}` is the capitalized value.
 """
 
 import re
@@ -12,7 +12,7 @@ from random import Random
 _TOKEN = re.compile(r"[\[\]|]|<[^<>]+>|\{\w+\}|[^\[\]|<{]+")
 _SENTENCE_BOUNDARY = re.compile(r"(?<=[.!?…])\s+")
 _SPACE_BEFORE_PUNCTUATION = re.compile(r"\s+(?=[.,!?;:]+(?:\s|$))")
-_DOUBLE_PUNCTUATION = re.compile(r"(?<!\.)([.!?,;:])[.,;](?=\s|$)")  # but `...` stays
+_DOUBLE_PUNCTUATION = re.compile(r"(?<!\.)([.!?,;:])[.,;](?=\s|$)")  # but not in `...`
 _EDGE_MARKS, _END_MARKS = "\"'`()[]{}“”‘’", ".,;:!?…"
 _SENTENCE_START = re.compile(r"(^|(?<=[.!?])\s+)([a-z])(?![\w.+-]*@)")
 
@@ -27,11 +27,11 @@ class Grammar:
         self._templates = {name: template for table in tables for name, template in table.items()}
 
     def render(self, template: str, rng: Random, *, style: str, values: Mapping[str, str]) -> str:
-        """Return one rendering of a template. An unknown reference or value raises `KeyError`: it is a mistake in the template."""
+        """Return one rendering of a template. An unknown reference or value, which is a mistake in the template, raises `KeyError`."""
         return tidy(self.expand(template, rng, style=style, values=values))
 
     def expand(self, template: str, rng: Random, *, style: str, values: Mapping[str, str]) -> str:
-        """Return one rendering to be used within a longer text: not tidied yet."""
+        """Return one rendering for use within a longer text, not tidied yet."""
         return self._expand(_parse_template(template), rng, style, values)
 
     def _expand(self, nodes: _Sequence, rng: Random, style: str, values: Mapping[str, str]) -> str:
@@ -93,7 +93,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def sentence_key(sentence: str) -> str:
-    """Return the sentence without case, spacing and punctuation at the edges of words, to compare sentences by."""
+    """Return the sentence without case, spacing and punctuation at word boundaries, for comparing sentences."""
     words = (word.lstrip(_EDGE_MARKS).rstrip(_EDGE_MARKS + _END_MARKS) for word in sentence.casefold().split())
     return " ".join(filter(None, words))
 

@@ -1,4 +1,4 @@
-"""Noun phrases of users: items, options, payment methods, addresses. Values appear as they are in the data."""
+"""Noun phrases of users: items, options, payment methods, addresses. Values appear unchanged."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -58,7 +58,7 @@ def product_noun(name: str) -> str:
 
 
 def is_plural(name: str) -> bool:
-    """Return whether a single piece has a plural name, as shoes do."""
+    """Return whether a single item has a plural name, as shoes do."""
     return name.endswith("s")
 
 
@@ -119,7 +119,7 @@ def items_phrase(items: Sequence[Mapping[str, Any]], rng: Random) -> str:
 
 
 def replacement_phrase(items: Sequence[Mapping[str, Any]], rng: Random) -> str:
-    """Return the replacements of items by the options that change: `the black ones in size 9`; several items by name."""
+    """Return the replacements of items by the options that change: `the black ones in size 9`; several items are named."""
     if len(items) == 1:
         item = items[0]
         plural = is_plural(item["name"])
@@ -132,7 +132,7 @@ def replacement_phrase(items: Sequence[Mapping[str, Any]], rng: Random) -> str:
 
 
 def contrast_phrase(item: Mapping[str, Any]) -> str:
-    """Return the one option that changes with its old value: `red instead of black`; "" where that takes more words."""
+    """Return the one option that changes with its old value: `red instead of black`; "" if that takes more words."""
     changes = [(name, value) for name, value in item["changes"].items() if value not in _YES_OR_NO]
     if len(changes) != 1 or len(item["changes"]) != 1:
         return ""

@@ -66,7 +66,7 @@ class PlanDraft:
         return bool(self.goals)
 
     def find_order(self, is_suitable: OrderPredicate) -> Row | None:
-        """Return a suitable order, or None: anybody's for the first goal, else an unused one of the same user.
+        """Return a suitable order, or None: of any user for the first goal, else an unused one of the same user.
 
         The owner of the first order becomes the plan's user.
         """
@@ -92,9 +92,9 @@ class PlanDraft:
         return goal
 
     def look_up_order(self, order: Row, goal: Goal) -> None:
-        """Add the calls that look the order up, none where it was looked up before.
+        """Add the calls that look up the order, unless it was looked up before.
 
-        A user who does not know its number has several searched.
+        For a user who does not know its number, several orders are searched.
         """
         order_id, own_orders = order["order_id"], self.user["orders"]
         if order_id in self._looked_up:
@@ -126,7 +126,7 @@ class PlanDraft:
         self.calls.append(Call(tool, arguments))
 
     def payment_method(self, payment_method_id: str) -> Row:
-        """Return a payment method of the user in the form that plans have."""
+        """Return a payment method of the user in the form of a plan."""
         method = next(entry for entry in self.user["payment_methods"] if entry["payment_method_id"] == payment_method_id)
         return {
             "payment_method_id": payment_method_id,
@@ -136,7 +136,7 @@ class PlanDraft:
         }
 
     def payment_methods(self, *sources: str) -> list[Row]:
-        """Return the user's payment methods of these sources."""
+        """Return the user's payment methods from these sources."""
         return [entry for entry in self.user["payment_methods"] if entry["source"] in sources]
 
     def can_pay(self, method: Row, amount: float) -> bool:
@@ -162,7 +162,7 @@ class PlanDraft:
         return sorted(replacements, key=lambda entry: len(entry["changes"]))
 
     def _mistype_order_id(self, order_id: str) -> str:
-        """Return the number with two digits swapped, else one off; never the number of another order."""
+        """Return the number with two digits swapped or one digit changed; never the number of another order."""
         digits = order_id[2:]
         for position in (3, 2, 4, 1, 5):
             swapped = f"#W{digits[:position]}{digits[position + 1]}{digits[position]}{digits[position + 2 :]}"
@@ -172,12 +172,12 @@ class PlanDraft:
 
 
 def price_difference(items: Sequence[Row]) -> float:
-    """Return what the new items cost more than the old ones; negative where they are cheaper."""
+    """Return what the new items cost more than the old ones; negative if they are cheaper."""
     return sum_amounts([*(item["new_price"] for item in items), *(-item["price"] for item in items)])
 
 
 def difference_expression(items: Sequence[Row]) -> str:
-    """Return the arithmetic expression of the difference, larger side first; "" where there is none."""
+    """Return the arithmetic expression of the difference, larger side first; "" if there is none."""
     sides = [_sum_expression(items, "new_price"), _sum_expression(items, "price")]
     extra = price_difference(items)
     return " - ".join(sides if extra > 0 else reversed(sides)) if extra else ""

@@ -1,8 +1,8 @@
 """Plan generation: which user has which goals, what they volunteer, and the calls that a correct agent makes.
 
 A plan depends only on the seed and its index. Kinds of plan come in rounds that are shuffled by the seed, so that every stretch of plans
-has all kinds in the proportions of `KIND_WEIGHTS`, or equally often where they are balanced; likewise the variants of each kind, and the
-login methods.
+has all kinds in the proportions of `KIND_WEIGHTS`, or equally often if they are balanced. The same holds for the variants of each kind and
+for the login methods.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from callmark.worlds.retail.store.records import Records, Row
 STYLES = ("plain", "plain", "chatty", "terse", "polite", "impatient", "unsure")
 LOGIN_WEIGHTS = {"email": 13, "name and zip": 5, "mistyped email": 2}
 BALANCED_LOGIN_WEIGHTS = {"email": 5, "name and zip": 4, "mistyped email": 1}
-FURTHER_GOAL_RATES = (0.16, 0.25)  # of plans with one goal get a second, of those with two a third
+FURTHER_GOAL_RATES = (0.16, 0.25)  # shares of plans with one goal that get a second, and of those with two that get a third
 HUMAN_REQUEST_RATE = 0.12  # after a refusal
 
 
@@ -74,7 +74,7 @@ BRANCHES = (
 
 
 def make_plan(records: Records, index: int, *, seed: int, balance: bool = False) -> Case:
-    """Return the plan with that index, from 0 on."""
+    """Return the plan with that index, starting at 0."""
     rng = Random(f"{seed}/{index}/{balance}/plan")
     kind, place = _take_turn(KIND_WEIGHTS if not balance else dict.fromkeys(GOAL_KINDS, 1), index, f"{seed}/kinds/{balance}")
     draft = PlanDraft(records, rng, records.shuffled_orders(f"{seed}/{kind}", place))
@@ -88,7 +88,7 @@ def make_plan(records: Records, index: int, *, seed: int, balance: bool = False)
 
 
 def _take_turn(weights: Mapping[str, int], place: int, seed: str) -> tuple[str, int]:
-    """Return the name at a place of the weighted rotation, and how often it came before. Each round is shuffled anew."""
+    """Return the name at a position of the weighted rotation, and how often it occurred before. Each round is shuffled again."""
     size = sum(weights.values())
     round_index, position = divmod(place, size)
     rotation = [name for name, weight in weights.items() for _ in range(weight)]
@@ -97,7 +97,7 @@ def _take_turn(weights: Mapping[str, int], place: int, seed: str) -> tuple[str, 
 
 
 def _add_further_goals(draft: PlanDraft) -> None:
-    """Add further goals to some plans, of other kinds and about other orders. After a refusal the user may ask for a human instead."""
+    """Add further goals to some plans, of other kinds and about other orders. After a refusal, the user may ask for a human instead."""
     last = draft.goals[-1]
     if last["outcome"] == "refused" and last["refusal_reaction"] == "accepts" and draft.rng.random() < HUMAN_REQUEST_RATE:
         question_goals.add_human_request(draft, after_refusal=True)
@@ -110,7 +110,7 @@ def _add_further_goals(draft: PlanDraft) -> None:
         ]
         draft.rng.shuffle(candidates)
         branch = next((f"{kind}: {variant}" for kind, variant in candidates if GOAL_KINDS[kind].add(draft, variant)), None)
-        if branch is None:  # a user with a single order and every goal that needs none
+        if branch is None:  # a user with a single order who already has every goal that needs no order
             break
         draft.branches.append(branch)
     if draft.goals[-1]["after_refusal"]:

@@ -36,7 +36,7 @@ _QUESTION_TEXTS = {
 
 
 def write_instructions(plan: Row) -> str:
-    """Return the instructions for a model that plays the user."""
+    """Return the instructions for an LLM user."""
     goals = [_goal_text(goal) for goal in plan["goals"]]
     request = goals[0] if len(goals) == 1 else " ".join(f"{place}. {goal}" for place, goal in enumerate(goals, 1))
     ordering = "" if len(goals) == 1 else "You want several things, and name the next only when the one before is dealt with. "
@@ -52,7 +52,7 @@ def write_instructions(plan: Row) -> str:
 
 
 def write_completion_condition(plan: Row) -> str:
-    """Return what must have happened for the conversation to be complete."""
+    """Return the condition under which the conversation is complete."""
     if plan["goals"][-1]["outcome"] == "transferred":
         return "The agent has handed over to a human agent."
     return "Everything that was asked for is done, answered or refused, and nothing else is open."
@@ -191,7 +191,7 @@ def _variant_text(item: Row, options: Mapping[str, str]) -> str:
 
 
 def payment_text(payment: Row) -> str:
-    """Return a payment method as the user's own."""
+    """Return a payment method as the user refers to it."""
     if payment["source"] == "credit_card":
         return f"your {payment['brand']} ending in {payment['last_four']}"
     return "your PayPal account" if payment["source"] == "paypal" else "your gift card"

@@ -1,4 +1,4 @@
-"""Goals that cancel, redirect, repay or return an order, and changes of the default address."""
+"""Goals that cancel or return an order, change its address or payment, or change the default address."""
 
 import re
 from typing import Any
@@ -56,7 +56,7 @@ _NON_GIFT_CARD_SOURCES = ("credit_card", "paypal")
 
 
 def add_cancellation(draft: PlanDraft, variant: str) -> bool:
-    """Add a goal to cancel an order, or a part of it. Return False where no order is suitable."""
+    """Add a goal to cancel an order, or a part of it. Return False if no order is suitable."""
     if variant == "once changed":
         order = add_order_after_swap(draft)
         if order is None:
@@ -87,7 +87,7 @@ def add_cancellation(draft: PlanDraft, variant: str) -> bool:
 
 
 def add_order_address_change(draft: PlanDraft, variant: str) -> bool:
-    """Add a goal to change an order's address. Return False where no order is suitable."""
+    """Add a goal to change an order's address. Return False if no order is suitable."""
     if variant == "once changed":
         order = add_order_after_swap(draft)
         if order is None:
@@ -120,10 +120,10 @@ def add_default_address_change(draft: PlanDraft, variant: str) -> bool:
 
 
 def add_payment_change(draft: PlanDraft, variant: str) -> bool:
-    """Add a goal to change an order's payment method. Return False where no order is suitable."""
+    """Add a goal to change an order's payment method. Return False if no order is suitable."""
 
     def payment_options(draft: PlanDraft, order: Row) -> list[tuple[str, str]]:
-        """Return pairs of the method named first and the one named when that is not possible."""
+        """Return pairs of the method named first and the one named if that is not possible."""
         current_id, price = next(iter(net_payments(order))), sum_amounts(net_payments(order).values())
         other_methods = [method for method in draft.user["payment_methods"] if method["payment_method_id"] != current_id]
         payable_ids = [method["payment_method_id"] for method in other_methods if draft.can_pay(method, price)]
@@ -154,7 +154,7 @@ def add_payment_change(draft: PlanDraft, variant: str) -> bool:
 
 
 def add_return(draft: PlanDraft, variant: str) -> bool:
-    """Add a goal to return items. Return False where no order is suitable."""
+    """Add a goal to return items. Return False if no order is suitable."""
     item_count = {"several items": 2, "second thought": 2, "once only": 2}.get(variant, 1)
     is_undelivered = variant == "not delivered"
 
@@ -206,7 +206,7 @@ def add_return(draft: PlanDraft, variant: str) -> bool:
 
 
 def _refund_options(draft: PlanDraft, order: Row, variant: str) -> list[tuple[str, str]]:
-    """Return pairs of the refund method named first and the one named when that is not possible."""
+    """Return pairs of the refund method named first and the one named if that is not possible."""
     original = next(iter(net_payments(order)))
     cards = [method["payment_method_id"] for method in draft.payment_methods("gift_card") if method["payment_method_id"] != original]
     if variant == "to a gift card":
@@ -239,7 +239,7 @@ def _add_address_goal(draft: PlanDraft, kind: str, variant: str, order: Row | No
 
 
 def _correct_address(address: Row) -> Row:
-    """Return the address with another apartment, or house number where there is none; `part` names the difference."""
+    """Return the address with another apartment, or another house number if there is none; `part` names the difference."""
     part = "address2" if address["address2"] else "address1"
     return address | {part: re.sub(r"\d+", lambda match: str(int(match[0]) + 2), address[part], count=1), "part": part}
 

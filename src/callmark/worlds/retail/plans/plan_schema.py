@@ -1,4 +1,4 @@
-"""The schema of a plan, so that a plan that was edited by hand is rejected with a sentence."""
+"""The schema of a plan, so that an invalid plan that was edited by hand is rejected with a clear message."""
 
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -94,6 +94,6 @@ def read_plan(case: Case) -> dict[str, Any]:
         msgspec.convert(plan, _Plan)
     except msgspec.ValidationError as problem:
         raise BadInput(
-            f"{case.id}: `data.plan` is no plan of the retail store: {problem}", "Use plans that `callmark synth` makes."
+            f"{case.id}: `data.plan` is not a plan of the retail store: {problem}", "Use plans that `callmark synth` generates."
         ) from None
     return plan

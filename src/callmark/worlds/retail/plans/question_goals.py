@@ -1,4 +1,4 @@
-"""Goals without a write: questions, transfers to a human, and questions about somebody else's order."""
+"""Goals without a write: questions, transfers to a human, and questions about another customer's order."""
 
 from typing import Any
 

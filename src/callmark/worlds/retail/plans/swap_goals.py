@@ -1,4 +1,4 @@
-"""Goals that replace items by other variants, before shipping (`order items`) or after delivery (`exchange`)."""
+"""Goals that replace items with other variants, before shipping (`order items`) or after delivery (`exchange`)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from callmark.worlds.retail import tools
 from callmark.worlds.retail.plans.draft import Goal, PlanDraft, difference_expression, price_difference, unambiguous_items
 from callmark.worlds.retail.store.records import Row, available_alternatives, changed_options, last_payment_method_id
 
-SWAP_WEIGHTS = {  # how often each variant is taken
+SWAP_WEIGHTS = {  # how often each variant is chosen
     "same price": 3,
     "costs more": 3,
     "costs less": 3,
@@ -27,7 +27,7 @@ _PRICES = {"same price": "same", "costs more": "more", "costs less": "less"}
 
 
 def add_swap(draft: PlanDraft, kind: str, variant: str) -> bool:
-    """Add a goal to swap items. Return False where no order is suitable."""
+    """Add a goal to swap items. Return False if no order is suitable."""
     if variant == "too early or late":
         return _add_swap_at_wrong_status(draft, kind)
     if variant == "other product":
@@ -93,7 +93,7 @@ def add_first_swap(draft: PlanDraft, order: Row) -> None:
 
 
 def add_order_after_swap(draft: PlanDraft) -> Row | None:
-    """Return an order after adding a swap of its items, or None where no order is suitable."""
+    """Return an order after adding a swap of its items, or None if no order is suitable."""
     order = draft.find_order(_can_swap)
     if order is not None:
         add_first_swap(draft, order)
@@ -193,7 +193,7 @@ def _add_swap_with_low_gift_card(draft: PlanDraft, kind: str) -> bool:
 
 
 def _choose_payment(draft: PlanDraft, order: Row, amount: float) -> Row:
-    """Return the payment method for the difference, most often the original one."""
+    """Return the payment method for the difference, usually the original one."""
     original = last_payment_method_id(order)
     payable_ids = [method["payment_method_id"] for method in draft.user["payment_methods"] if draft.can_pay(method, amount)]
     keeps_original = amount == 0 or (original in payable_ids and draft.rng.random() < 0.5)

@@ -1,4 +1,4 @@
-"""Which slots users volunteer with their greeting and with each goal. They are asked for the rest."""
+"""Which slots users volunteer with their greeting and with each goal. The agent asks for the rest."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ _SLOT_RATES: Mapping[str, Mapping[str, float]] = {  # by kind of goal: how often
 
 
 def choose_volunteered_slots(draft: PlanDraft) -> list[str]:
-    """Return what the greeting contains besides a hello, and set the volunteered slots of each goal."""
+    """Return the contents of the greeting after the hello, and set the volunteered slots of each goal."""
     for goal in draft.goals:
         goal["volunteered_slots"] = _choose_slots(draft, goal)
     return [slot for slot, rate in (("goal", _GOAL_RATE), ("login", _LOGIN_RATE)) if draft.rng.random() < rate]

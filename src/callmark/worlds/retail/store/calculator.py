@@ -14,14 +14,14 @@ _TOKEN = re.compile(r" *(?:([0-9]+(?:\.[0-9]+)?|\.[0-9]+)|([-+*/()]))")
 def calculate(expression: str) -> str:
     """Return the value with at most two decimals. Invalid expressions and values that are too large raise `ToolError`."""
     if len(expression) > MAX_CHARACTERS:
-        raise ToolError(f"the expression has {len(expression):,} characters, at most {MAX_CHARACTERS} are taken")
+        raise ToolError(f"expected an expression of at most {MAX_CHARACTERS} characters, got {len(expression):,}")
     with localcontext(_EXACT):
         try:
             value = _ExpressionParser(_tokens(expression), expression).parse().quantize(Decimal("0.01"))
         except DecimalException:
             raise ToolError(f"{quote_value(expression)} has no value: it divides by zero, or a number in it is too large") from None
     if abs(value) >= MAX_VALUE:
-        raise ToolError(f"the value of {quote_value(expression)} is too large, numbers below a quadrillion were expected")
+        raise ToolError(f"the value of {quote_value(expression)} is too large; expected a value below a quadrillion")
     text = f"{value:f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
@@ -32,7 +32,7 @@ def _tokens(expression: str) -> list[str]:
     while position < end:
         match = _TOKEN.match(expression, position)
         if match is None:
-            raise ToolError(f"{quote_value(expression)} is no expression: numbers, + - * /, parentheses and spaces were expected")
+            raise ToolError(f"{quote_value(expression)} is not an expression; expected numbers, + - * /, parentheses and spaces")
         tokens.append(match[1] or match[2])
         position = match.end()
     return tokens
@@ -67,7 +67,7 @@ class _ExpressionParser:
 
     def _number(self, depth: int) -> Decimal:
         if depth > MAX_DEPTH:
-            raise ToolError(f"{quote_value(self._expression)} is nested too deeply, {MAX_DEPTH} levels are taken")
+            raise ToolError(f"{quote_value(self._expression)} is nested too deeply; expected at most {MAX_DEPTH} levels")
         if (sign := self._take("+-")) is not None:
             value = self._number(depth + 1)
             return value if sign == "+" else -value
@@ -84,4 +84,4 @@ class _ExpressionParser:
         return self._remaining.pop() if self._remaining and self._remaining[-1] in operators else None
 
     def _syntax_error(self) -> ToolError:
-        return ToolError(f"{quote_value(self._expression)} is no expression, such as '2 * (19.99 + 5)' was expected")
+        return ToolError(f"{quote_value(self._expression)} is not an expression; expected one such as '2 * (19.99 + 5)'")

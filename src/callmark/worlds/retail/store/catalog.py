@@ -293,7 +293,7 @@ PRODUCT_SPECS = (
 
 
 def make_products(rng: Random) -> list[dict[str, Any]]:
-    """Return every product type with its variants. Of each type some are sold out and at least four are available."""
+    """Return every product type with its variants. For each type, some variants are sold out and at least four are available."""
     numbers = iter(rng.sample(range(10**9, 10**10), len(PRODUCT_SPECS) * (MAX_VARIANTS + 1)))
     return [_product(spec, rng, [str(next(numbers)) for _ in range(MAX_VARIANTS + 1)]) for spec in PRODUCT_SPECS]
 

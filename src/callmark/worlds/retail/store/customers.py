@@ -85,7 +85,7 @@ _BRANDS = ("visa", "mastercard", "discover")
 
 
 def make_address(rng: Random) -> dict[str, str]:
-    """Return an address whose zip code belongs to its city; about every second has a second line."""
+    """Return an address whose zip code belongs to its city; about half of them have a second line."""
     city, state, zips = rng.choice(CITIES)
     second = rng.choice((f"Apt {rng.randint(1, 40)}", f"Suite {rng.randrange(100, 900, 10)}", f"Unit {rng.randint(1, 30)}"))
     return {
@@ -131,7 +131,7 @@ def _payment_methods(rng: Random, numbers: list[int]) -> list[dict[str, Any]]:
     if accounts:
         methods.append({"payment_method_id": f"paypal_{account}", "source": "paypal"})
     if rng.random() < 0.6:
-        balance = rng.randint(0, MAX_GIFT_CARD_BALANCE * 4) / 4  # whole quarters, exact as a float
+        balance = rng.randint(0, MAX_GIFT_CARD_BALANCE * 4) / 4  # a multiple of 0.25, exact as a float
         methods.append({"payment_method_id": f"gift_card_{gift}", "source": "gift_card", "balance": balance})
     rng.shuffle(methods)
     return methods

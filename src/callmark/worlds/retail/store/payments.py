@@ -1,6 +1,6 @@
 """Payments and refunds between an order and its customer's payment methods.
 
-An order's `payment_history` records them; a gift card's balance changes at once. Both rows are changed in place.
+An order's `payment_history` records them; a gift card's balance changes immediately. Both rows are changed in place.
 """
 
 from collections.abc import Iterable
@@ -24,23 +24,23 @@ def net_payments(order: dict[str, Any]) -> dict[str, float]:
 
 
 def find_payment_method(user: dict[str, Any], payment_method_id: str) -> dict[str, Any]:
-    """Return the user's payment method; one of somebody else raises `ToolError`."""
+    """Return the user's payment method; one of another user raises `ToolError`."""
     for method in user["payment_methods"]:
         if method["payment_method_id"] == payment_method_id:
             found: dict[str, Any] = method
             return found
     own_ids = ", ".join(method["payment_method_id"] for method in user["payment_methods"])
-    raise ToolError(f"{quote_value(payment_method_id)} is no payment method of this customer, one of {own_ids} was expected")
+    raise ToolError(f"{quote_value(payment_method_id)} is not a payment method of this customer; expected one of {own_ids}")
 
 
 def check_balance(method: dict[str, Any], amount: float) -> None:
-    """Raise `ToolError` for a gift card with too low a balance. Other methods have none."""
+    """Raise `ToolError` for a gift card whose balance is too low. Other methods have no balance."""
     if method["source"] == "gift_card" and method["balance"] < amount:
-        raise ToolError(f"there are {method['balance']:.2f} on {method['payment_method_id']}, and {amount:.2f} would be paid with it")
+        raise ToolError(f"the balance of {method['payment_method_id']} is {method['balance']:.2f}, but {amount:.2f} is needed")
 
 
 def pay(order: dict[str, Any], user: dict[str, Any], payment_method_id: str, amount: float) -> None:
-    """Charge the method, or raise `ToolError` where it cannot pay."""
+    """Charge the method; raise `ToolError` if it cannot pay."""
     method = find_payment_method(user, payment_method_id)
     check_balance(method, amount)
     _record_transaction(order, method, "payment", amount, -amount)

@@ -1,4 +1,4 @@
-"""The store's records that plans are made from, and lookups in them."""
+"""The store's records for generating plans, and lookups in them."""
 
 from collections.abc import Mapping
 from random import Random
@@ -20,7 +20,7 @@ class Records(NamedTuple):
     products: Mapping[str, Row]
 
     def shuffled_orders(self, seed: str, index: int) -> list[Row]:
-        """Return all orders shuffled by the seed, rotated so that each place starts elsewhere."""
+        """Return all orders shuffled by the seed, rotated so that each position starts at another order."""
         shuffled = list(self.orders.values())
         Random(f"{seed}/orders").shuffle(shuffled)
         start = index * _STRIDE % len(shuffled)
@@ -58,7 +58,7 @@ def find_variant(product: Row, options: Mapping[str, str]) -> Row | None:
 
 
 def available_alternatives(product: Row, item: Row, requested_options: Mapping[str, str]) -> list[Row]:
-    """Return available variants for an item whose wanted options are sold out, nearest first, at most `MAX_ALTERNATIVES`."""
+    """Return available variants for an item whose requested variant is sold out, closest first, at most `MAX_ALTERNATIVES`."""
     available = [variant for variant in product["variants"] if variant["available"] and variant["item_id"] != item["item_id"]]
     return sorted(available, key=lambda variant: (len(changed_options(requested_options, variant["options"])), variant["item_id"]))[
         :MAX_ALTERNATIVES

@@ -1,7 +1,7 @@
 """The store's backend: customers, products and orders in SQLite, generated from a seed, with every tool as a method.
 
-A method returns plain data, or raises `ToolError` and changes nothing. `call` does the same by tool name, with whatever arguments a model
-sends. Each row is stored as JSON text beside the columns that are searched, so the state is assembled from texts and unchanged rows are
+A method returns plain data, or raises `ToolError` and changes nothing. `call` does the same by tool name, with any arguments that a model
+sends. Each row is stored as JSON text next to the columns that are searched, so the state is assembled from texts and unchanged rows are
 never serialized again.
 """
 
@@ -75,7 +75,7 @@ class Store:
         """Run a tool call. An unknown tool, invalid arguments and a refusal return an error that says why, and change nothing."""
         try:
             if name not in _TOOLS:
-                raise ToolError(f"there is no tool {quote_value(name)}, one of {', '.join(_TOOLS)} was expected")
+                raise ToolError(f"there is no tool {quote_value(name)}; expected one of {', '.join(_TOOLS)}")
             result = _METHODS[name](self, **validate_arguments(_TOOLS[name], arguments, may_be_empty=("address2",)))
         except ToolError as refusal:
             return ToolResult(str(refusal), is_error=True)
@@ -95,7 +95,7 @@ class Store:
             user = json.loads(text)
             if key == (*(name.casefold() for name in user["name"].values()), user["address"]["zip"]):
                 return {"user_id": user_id}
-        raise ToolError(f"there is no customer called {quote_value(f'{first_name} {last_name}')} with the zip code {quote_value(zip)}")
+        raise ToolError(f"there is no customer named {quote_value(f'{first_name} {last_name}')} with the zip code {quote_value(zip)}")
 
     def get_user_details(self, user_id: str) -> Row:
         """Return the customer with the numbers of all their orders."""
@@ -107,7 +107,7 @@ class Store:
         order = self._order(order_id)
         items = [{**self._item(item["item_id"]), "price": item["price"]} for item in order["items"]]
         for item in items:
-            del item["available"]  # availability of new pieces, not of this one
+            del item["available"]  # the availability of new items, not of this one
         return {"order_id": order_id, **order, "items": items}
 
     def get_product_details(self, product_id: str) -> Row:
@@ -120,7 +120,7 @@ class Store:
         return dict(sorted((json.loads(row)["name"], product_id) for product_id, row in products))
 
     def cancel_pending_order(self, order_id: str, reason: str) -> Row:
-        """Cancel the order and refund each payment to its method; gift cards get their balance back at once."""
+        """Cancel the order and refund each payment to its method; gift cards get their balance back immediately."""
         order = self._order_with_status("pending", order_id, "cancelled")
         user = self._user(order["user_id"])
         for method_id, amount in net_payments(order).items():
@@ -133,19 +133,19 @@ class Store:
         return self._write(order_id, order | {"address": _normalize_address(address)})
 
     def modify_pending_order_payment(self, order_id: str, payment_method_id: str) -> Row:
-        """Charge the whole amount to another method and refund what was paid."""
+        """Charge the whole amount to another method and refund the earlier payment."""
         order = self._order_with_status("pending", order_id, "modified")
         user = self._user(order["user_id"])
         payments = net_payments(order)
         if payment_method_id in payments:
-            raise ToolError(f"{order_id} is paid with {payment_method_id} already, another payment method was expected")
+            raise ToolError(f"{order_id} is already paid with {payment_method_id}; expected another payment method")
         pay(order, user, payment_method_id, sum_amounts(payments.values()))
         for method_id, amount in payments.items():
             refund(order, user, method_id, amount)
         return self._write(order_id, order, user)
 
     def modify_pending_order_items(self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str) -> Row:
-        """Replace items in place, and charge or refund the difference at once."""
+        """Replace items in place, and charge or refund the difference immediately."""
         order = self._order_with_status("pending", order_id, "modified")
         user = self._user(order["user_id"])
         difference = 0.0
@@ -161,7 +161,7 @@ class Store:
         return self._write(order_id, order | {"status": MODIFIED}, user)
 
     def modify_user_address(self, user_id: str, **address: str) -> Row:
-        """Change the default address. Addresses of orders stay."""
+        """Change the default address. Addresses of orders do not change."""
         user = self._user(user_id) | {"address": _normalize_address(address)}
         with self._db:
             self._save("users", user_id, user)
@@ -205,7 +205,7 @@ class Store:
     def _row(self, table: str, key: str, noun: str, example: str) -> Row:
         found = self._db.execute(f"select row from {table} where {TABLES[table]} = ?", (key,)).fetchone()
         if found is None:
-            raise ToolError(f"there is no {noun} {quote_value(key)}, an id such as {example} was expected")
+            raise ToolError(f"there is no {noun} {quote_value(key)}; expected an id such as {example}")
         row: Row = json.loads(found[0])
         return row
 
@@ -218,7 +218,7 @@ class Store:
     def _order_with_status(self, status: str, order_id: str, action: str) -> Row:
         order = self._order(order_id)
         if order["status"] != status:
-            raise ToolError(f"{order_id} is {order['status']}, only an order that is {status} can be {action}")
+            raise ToolError(f"{order_id} is {order['status']}; only an order that is {status} can be {action}")
         return order
 
     def _item(self, item_id: str) -> Row:
@@ -227,7 +227,7 @@ class Store:
             "select product_id, row from items join products using (product_id) where item_id = ?", (item_id,)
         ).fetchone()
         if found is None:
-            raise ToolError(f"there is no item {quote_value(item_id)}, an id such as 1008292230 was expected")
+            raise ToolError(f"there is no item {quote_value(item_id)}; expected an id such as 1008292230")
         product = json.loads(found[1])
         variant = next(candidate for candidate in product["variants"] if candidate["item_id"] == item_id)
         return {"item_id": item_id, "product_id": found[0], "name": product["name"], **variant}
@@ -236,16 +236,14 @@ class Store:
         """Return each item id with its replacement, sorted, so that the order of the arguments does not change the state."""
         _check_items(order_id, order, item_ids)
         if len(item_ids) != len(new_item_ids):
-            raise ToolError(
-                f"item_ids has {len(item_ids)} and new_item_ids has {len(new_item_ids)} entries, one new item for each was expected"
-            )
+            raise ToolError(f"expected one new item for each item, got {len(item_ids)} item_ids and {len(new_item_ids)} new_item_ids")
         found = []
         for item_id, new_item_id in sorted(zip(item_ids, new_item_ids, strict=True)):
             old, new = self._item(item_id), self._item(new_item_id)
             if item_id == new_item_id:
-                raise ToolError(f"{item_id} would be replaced by itself, another item was expected")
+                raise ToolError(f"{item_id} cannot be replaced with itself; expected another item")
             if old["product_id"] != new["product_id"]:
-                raise ToolError(f"{new_item_id} is a {new['name']} and {item_id} a {old['name']}, an item of the same product was expected")
+                raise ToolError(f"{new_item_id} is a {new['name']} and {item_id} a {old['name']}; expected an item of the same product")
             if not new["available"]:
                 raise ToolError(f"{new_item_id} ({', '.join(new['options'].values())}) is not available")
             found.append((item_id, {"item_id": new_item_id, "price": new["price"]}))
@@ -283,12 +281,8 @@ def _check_items(order_id: str, order: Row, item_ids: list[str]) -> None:
     ordered = Counter(item["item_id"] for item in order["items"])
     for item_id, number in Counter(item_ids).items():
         if number > ordered[item_id]:
-            found = (
-                f"is in {order_id} {ordered[item_id]} times and is asked for {number} times"
-                if ordered[item_id]
-                else f"is not in {order_id}"
-            )
-            raise ToolError(f"the item {quote_value(item_id)} {found}, items of the order were expected: {', '.join(ordered.elements())}")
+            found = f"appears {ordered[item_id]}× in {order_id} but {number}× in the call" if ordered[item_id] else f"is not in {order_id}"
+            raise ToolError(f"the item {quote_value(item_id)} {found}; expected items of the order: {', '.join(ordered.elements())}")
 
 
 def _fill(db: sqlite3.Connection, rng: Random) -> None:

@@ -1,4 +1,4 @@
-"""Templates of users' answers, by what was asked; `@` marks the variant of a style."""
+"""Templates of users' answers, by question; `@` marks the variant of a style."""
 
 from collections.abc import Mapping
 

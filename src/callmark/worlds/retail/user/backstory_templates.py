@@ -83,7 +83,7 @@ _MEASURES = ("size", "waist")
 
 
 def backstories(goal: Mapping[str, Any]) -> list[str]:
-    """Return the backstories that fit the goal's only item; empty where only generic ones fit, or for several items."""
+    """Return the backstories that fit the goal's only item; empty if only generic ones fit, or for several items."""
     items = goal["items"]
     if len(items) != 1 or goal["other_product"] or goal["refusal_reason"] == "not delivered":
         return []
@@ -114,7 +114,7 @@ def backstories(goal: Mapping[str, Any]) -> list[str]:
 
 
 def _is_larger(old: str, new: str) -> bool | None:
-    """Return whether a size is larger than another; None where they cannot be compared."""
+    """Return whether a size is larger than another; None if they cannot be compared."""
     if old in SIZES and new in SIZES:
         return SIZES.index(new) > SIZES.index(old)
     numbers = [text.split()[0] for text in (old, new) if text]

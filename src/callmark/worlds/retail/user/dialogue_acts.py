@@ -1,4 +1,4 @@
-"""Dialogue act recognition: what an agent asks or tells in a text, by its words alone."""
+"""Dialogue act recognition: what an agent asks or says in a text, from its words alone."""
 
 import re
 from typing import Literal
@@ -89,7 +89,7 @@ _REQUESTS: tuple[tuple[DialogueAct, re.Pattern[str]], ...] = (
 
 
 def parse_dialogue_acts(text: str) -> tuple[DialogueAct, ...]:
-    """Return the agent's acts in the order in which a user answers them; () for an empty text and for what is not recognized."""
+    """Return the agent's acts in the order in which a user answers them; () for an empty or unrecognized text."""
     text_folded = text[:_MAX_LENGTH].casefold().replace("’", "'").strip()
     if "?" not in text_folded and _TRANSFER.search(text_folded):
         return ("inform_transfer",)

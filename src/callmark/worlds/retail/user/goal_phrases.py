@@ -30,7 +30,7 @@ _ITEM_GOAL_KINDS = (
     "price question",
 )  # kinds about items; their item phrases include the order
 _FORM_NAMES = ("it", "itis", "itwas", "itdoes", "they", "one", "ones", "comes", "does")
-_GENERIC_FORMS = ("one", "ones")  # the other forms stand for the thing itself
+_GENERIC_FORMS = ("one", "ones")  # the other forms refer to the thing itself
 _MARK = re.compile(r"\0(\w+)\0")
 
 
@@ -121,7 +121,7 @@ def other_product_phrase(goal: Goal) -> str:
 
 
 def original_payment(goal: Goal) -> Mapping[str, Any] | None:
-    """Return the payment method that may be called the original one; None where the goal is to change just that."""
+    """Return the payment method that may be called the original one; None if the goal is to change it."""
     return None if goal["kind"] == "order payment" else goal["original_payment"]
 
 
@@ -153,9 +153,9 @@ def _name_form(goal: Goal, form: str, noun: str) -> str:
 
 
 def _backstory(goal: Goal, rng: Random) -> str:
-    """Return a backstory, one that fits the items where there is one.
+    """Return a backstory, preferably one that fits the items.
 
-    "" where a reason is volunteered, or the order's status contradicts it.
+    "" if a reason is volunteered or the order's status contradicts it.
     """
     kind, refusal_reason = goal["kind"], goal["refusal_reason"]
     if (
@@ -189,7 +189,7 @@ def _order_phrase(goal: Goal, rng: Random) -> str:
 
 
 def _items_phrase(goal: Goal, order: str, rng: Random) -> str:
-    """Return the items as they read within a sentence, with their order where it is volunteered or they are not named."""
+    """Return the items as they read within a sentence, with their order if it is volunteered or they are not named."""
     are_named = "items" in goal["volunteered_slots"]
     if not are_named:
         items = rng.choice(

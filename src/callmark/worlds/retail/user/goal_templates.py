@@ -1,10 +1,10 @@
 """Templates of users' goals, by kind.
 
-`vp` is the action, whoever does it, and `mine` what only the user does; ` wanted` marks variants that name the replacement, ` part` those
-about a part of the order; `why` is a backstory for any item (`backstory_templates` has those for certain products). Questions have `wh`,
-the form after `tell me`, and `direct`, the question itself. `{order}` names an order ("my order #W1234567"), `{goods}` its items ("the blue
-running shoes from that order"); `{it}`, `{itis}`, `{itwas}`, `{itdoes}`, `{they}` (`it` or `they`), `{one}` and `{ones}` agree with the
-subject of the goal.
+`vp` is the action of the agent or the user, `mine` an action of the user only; ` wanted` marks variants that name the replacement, ` part`
+those about a part of the order; `why` is a backstory for any item (`backstory_templates` has those for certain products). Questions have
+`wh`, the form after `tell me`, and `direct`, the question itself. `{order}` names an order ("my order #W1234567"), `{goods}` its items
+("the blue running shoes from that order"); `{it}`, `{itis}`, `{itwas}`, `{itdoes}`, `{they}` (`it` or `they`), `{one}` and `{ones}` agree
+with the subject of the goal.
 """
 
 from collections.abc import Mapping

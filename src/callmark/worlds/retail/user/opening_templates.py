@@ -1,7 +1,7 @@
 """Templates of users' openings, transitions and repetitions, by style.
 
-`ask` states a goal with the templates of `goal_templates`: `vp` is the action, whoever does it (`cancel my order`), `my` the action of the
-user, or any.
+`ask` states a goal with the templates of `goal_templates`: `vp` is the action of the agent or the user (`cancel my order`), `my` an action
+of the user if there is one, else `vp`.
 """
 
 from collections.abc import Mapping

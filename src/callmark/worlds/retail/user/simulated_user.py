@@ -1,4 +1,4 @@
-"""Rule-based users of the store. Each follows a plan (`data.plan` of a scenario) in a style, answers what is asked, and pursues one goal
+"""Rule-based users of the store. Each follows a plan (`data.plan` of a scenario) in a style, answers questions, and pursues one goal
 after the other.
 
 What a user says depends only on the seed, the scenario's id, the trial, the turn and the agent's messages. No sentence is repeated. A user
@@ -29,7 +29,7 @@ _UtteranceFactory = Callable[[Random], str]
 
 
 class RetailUser(NullContext):
-    """Plays every scenario that has a plan of the store."""
+    """A user for every scenario with a plan of the store."""
 
     label = "customer"
 
@@ -57,7 +57,7 @@ class RetailUserSession:
         self._used_ngrams: set[tuple[str, ...]] = set()
 
     async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
-        """Return what the user says next; a goodbye ends the session."""
+        """Return the user's next turn; a goodbye ends the session."""
         if self._turn_count == 0:
             self._is_goal_stated = "goal" in self._plan["volunteered_slots"]
             return self._choose_text(self._utterances.opening)
@@ -92,7 +92,7 @@ class RetailUserSession:
         return _MAX_REPEATS + bool(act == "ask_confirmation" and self._goal["second_thought"])
 
     def _answer(self, act: DialogueAct) -> _UtteranceFactory | None:
-        """Return a factory for the answer to an act; None where there is no answer."""
+        """Return a factory for the answer to an act; None if there is no answer."""
         goal, utterances = self._goal, self._utterances
         if act in ("ask_goal", "inform_done", "inform_refused", "inform_declined"):
             return self._state_goal()
@@ -120,7 +120,7 @@ class RetailUserSession:
         return self._with_reminder(act, lambda rng: make_text(goal, rng)) if is_applicable else None
 
     def _with_reminder(self, act: DialogueAct, make_text: _UtteranceFactory) -> _UtteranceFactory:
-        """Return the factory, with a remark on the earlier answer where the request is repeated."""
+        """Return the factory, with a remark on the earlier answer if the request is repeated."""
         if self._request_counts[self._goal_index, act] == 1:
             return make_text
         return lambda rng: f"{self._utterances.render('<as I said>', rng)} {make_text(rng)}"
@@ -178,8 +178,7 @@ class RetailUserSession:
         return UserTurn(turn.text, True, gave_up=template == _GIVE_UP)
 
     def _choose_text(self, make_text: _UtteranceFactory, *, is_yes: bool | None = None) -> UserTurn:
-        """Draw several texts and return the one that repeats the least of what was said, with one thank-you at most; never a repeated
-        sentence.
+        """Draw several texts and return the one with the least repetition and at most one thank-you; never a repeated sentence.
 
         `is_yes`: whether the text must be a confirmation (True), must not be one (False), or either (None).
         """

@@ -63,7 +63,7 @@ class UtteranceGenerator:
         return self._render_goal(goal, shape, rng, login)
 
     def goal_statement(self, goal: Goal, rng: Random, *, context: Literal["next", "again", "in answer"]) -> str:
-        """Return a statement of a goal: the next one, the same in other words, or one that was asked for."""
+        """Return a statement of a goal: the next one, the same one rephrased, or a requested one."""
         return self._render_goal(goal, f"<{'instead' if goal['after_refusal'] and context == 'next' else context}> <facts>", rng)
 
     def email(self, rng: Random) -> str:
@@ -73,11 +73,11 @@ class UtteranceGenerator:
         return self.render("<no email> <tell name>" if rng.random() < _NAME_RATE else "<no email>", rng)
 
     def render(self, template: str, rng: Random) -> str:
-        """Return a template with no other values than the user's own."""
+        """Return a template rendered with the user's own values only."""
         return self._render(template, rng, self._user_values())
 
     def order(self, goal: Goal, rng: Random, *, corrected: bool = False) -> str:
-        """Return which order it is, with a correction where the first number was wrong."""
+        """Return which order it is, with a correction if the first number was wrong."""
         if goal["same_order"]:
             return self.render("<sure><same order>", rng)
         if not goal["knows_order_id"]:
@@ -112,7 +112,7 @@ class UtteranceGenerator:
         return self._render(f"<sure>{template}", rng, {"payment": payment_phrase(goal["payment"], rng, original=original_payment(goal))})
 
     def other_payment(self, goal: Goal, rng: Random) -> str:
-        """Return the payment method to use when the first is not possible, or that there is none."""
+        """Return the payment method to use if the first is not possible, or that there is none."""
         if not goal["other_payment"]:
             return self.render("<leave it>", rng)
         return self._render(

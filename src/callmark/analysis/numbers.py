@@ -1,7 +1,6 @@
-"""Format numbers, scores, intervals and durations for the terminal."""
+"""Numbers as text: scores, intervals, differences, p-values, counts and durations."""
 
 from callmark.analysis.differences import LEVEL
-from callmark.analysis.summary import Estimate
 
 _SMALLEST_P = 0.001
 
@@ -14,24 +13,28 @@ def format_number(value: float | None) -> str:
 
 
 def format_score(value: float) -> str:
-    """Return a number from 0 to 1 with three decimals: `.668`, `1`, `0`; any other, as a user's evaluator may return, in full."""
+    """Return a number from 0 to 1 with three decimals: `.668`, `1`, `0`. Other numbers, which custom evaluators may return, are not cut."""
     if value in (0, 1):
         return str(int(value))
     if not 0 < value < 1:
         return f"{value:,.4g}"
-    return f"{min(max(value, 0.001), 0.999):.3f}".lstrip("0")  # never round to 0 or 1 what is neither
+    return f"{min(max(value, 0.001), 0.999):.3f}".lstrip("0")  # only 0 is shown as 0, and only 1 as 1
 
 
-def format_interval(estimate: Estimate) -> str:
-    """Return `.612-.701`, or nothing where the estimate has no interval."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{format_score(estimate.low)}-{format_score(estimate.high)}"
+def format_interval(low: float | None, high: float | None) -> str:
+    """Return `[.612, .701]`, or an empty text without an interval."""
+    return "" if low is None or high is None else f"[{format_score(low)}, {format_score(high)}]"
 
 
 def format_signed(value: float) -> str:
-    """Return `+.116`, `-.02`, `0`."""
+    """Return `+.116`, `-.020`, `0`."""
     return "0" if abs(value) < 0.0005 else f"{'+' if value > 0 else '-'}{format_score(abs(value))}"
+
+
+def format_difference(difference: float, low: float | None, high: float | None) -> str:
+    """Return `+.116 [+.083, +.149]`, or only the difference without an interval."""
+    interval = "" if low is None or high is None else f" [{format_signed(low)}, {format_signed(high)}]"
+    return f"{format_signed(difference)}{interval}"
 
 
 def format_p_value(p: float) -> str:

@@ -1,0 +1,81 @@
+"""What to know about a run before its numbers are read, what it used, and the commands to try next."""
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from callmark.analysis.numbers import format_seconds
+from callmark.analysis.summary import UsageSummary
+from callmark.reporting.safety import escape_controls, one_line, short_name
+from callmark.runs.manifest import Manifest, ModelRunInfo
+from callmark.wording import pluralize
+
+MIN_SECONDS_SHOWN = 0.001  # shorter latencies mean nothing: no request was sent
+_MAX_NAME = 60
+_DEFAULT_FOLDER = "runs"  # of `callmark view`
+
+
+def run_notices(info: Manifest) -> Iterator[str]:
+    """Yield what a reader should know about how the run was made, one line each."""
+    predictions = info.predictions
+    if info.model_run is not None:
+        yield from _model_run_notices(info.model_run)
+    if info.dataset.expanded:
+        yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
+    if info.dataset.repaired_rows:
+        yield f"Lone surrogates escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
+    if predictions.parsed:
+        yield f"{pluralize(predictions.parsed, 'prediction')} parsed from text"
+    if predictions.unparsed:
+        yield f"{pluralize(predictions.unparsed, 'prediction')} without calls, but with text that looks like calls (--parse auto parses it)"
+    if predictions.unmatched:
+        first = short_name(predictions.first_unmatched, _MAX_NAME)
+        yield f"{pluralize(predictions.unmatched, 'prediction')} without a case (the first is for {first})"
+    if predictions.repeated:
+        yield f"{pluralize(predictions.repeated, 'repeated prediction')} ignored: the first that is not an error counts"
+    for pattern, touched in info.match_counts.items():
+        yield f"Match rule {one_line(pattern, _MAX_NAME)} applied to {pluralize(touched, 'argument')}"
+
+
+def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
+    if model_run.stop_reason:
+        yield f"Stopped: {one_line(model_run.stop_reason, 200)}"
+    if model_run.trials > 1:
+        yield f"{model_run.trials} trials per {'scenario' if model_run.simulation else 'case'}"
+    if model_run.cache_hits:
+        yield f"{pluralize(model_run.cache_hits, 'cache hit')} (--no-cache ignores the cache)"
+    if model_run.trailing_dropped:
+        prompts = pluralize(model_run.trailing_dropped, "prompt")
+        yield f"{prompts} ended with assistant text, which was dropped (--trailing-assistant keep sends it)"
+
+
+def usage_line(usage: UsageSummary, unit: str = "prediction") -> str:
+    """Return latency, tokens, cost and retries, as far as they were measured. `unit` is what one latency is of."""
+    parts = []
+    if usage.median_seconds >= MIN_SECONDS_SHOWN:
+        median, slow = format_seconds(usage.median_seconds), format_seconds(usage.p95_seconds)
+        parts.append(f"{median} per {unit} (median), p95 {slow}")
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens")
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:,.4g}")
+    if usage.retries:
+        parts.append("1 retry" if usage.retries == 1 else f"{usage.retries:,} retries")
+    return " · ".join(parts)
+
+
+def show_next(console: Console, folders: Sequence[str]) -> None:
+    """Print where the runs were saved, and the commands that show them."""
+    quoted = [shlex.quote(folder) for folder in folders]
+    parent = os.path.dirname(folders[0].rstrip("/")) or "."
+    view = "callmark view" if parent == _DEFAULT_FOLDER else f"callmark view {shlex.quote(parent)}"
+    saved = Text("Saved to ")
+    for index, folder in enumerate(folders):
+        saved.append("" if not index else " and " if index == len(folders) - 1 else ", ")
+        saved.append(escape_controls(folder), style="bold")
+    saved.append(".  " if len(folders) == 1 else "\n")
+    saved.append(f"Next: callmark report {escape_controls(' '.join(quoted))}   {escape_controls(view)}")
+    console.print(saved, soft_wrap=True)
