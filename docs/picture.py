@@ -1,6 +1,6 @@
 """Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`) and two charts of its dataset.
 
-Needs chromium in /usr/bin (Debian: `apt-get install chromium`).
+The charts are those of docs/how-to/inspect-a-dataset.md. Needs chromium in /usr/bin (Debian: `apt-get install chromium`).
 """
 
 import contextlib

@@ -171,6 +171,14 @@ def test_tools_of_a_side_file_are_written_into_the_rows(cli: Cli, tmp_path: Path
         assert [[tool.name for tool in each.tools] for each in callmark.load(out)] == [["get_weather"]] * 2
 
 
+def test_rewritten_rows_report_the_keys_they_lose(cli: Cli, tmp_path: Path) -> None:
+    side, out = tmp_path / "tools.json", tmp_path / "y.jsonl"
+    side.write_text(json.dumps([WEATHER]), encoding="utf-8")
+    printed = cli("convert", write_rows(tmp_path / "x.jsonl", {**CONVERSATION, "reward": 1}), "-o", out, "--to", "openai", "--tools", side)
+    assert printed.status == 0
+    assert "dropped keys that the openai format has no field for: reward (1 row)" in printed.out + printed.err
+
+
 def test_standard_output_has_rows_only(cli: Cli, tmp_path: Path) -> None:
     shown = cli("convert", write_rows(tmp_path / "x.jsonl", CONVERSATION), "-o", "-", "--to", "anthropic")
     assert json.loads(shown.out)["messages"][1]["content"][0]["type"] == "tool_use"

@@ -134,7 +134,7 @@ def check_refused(completed: Result, *sentences: str) -> None:
     assert completed.status == 2, completed.out + completed.err
     assert completed.err.startswith("callmark: ") or "callmark: " in completed.err
     assert "Traceback" not in completed.err
-    assert "went wrong inside" not in completed.err
+    assert "internal error" not in completed.err
     for sentence in sentences:
         assert sentence in completed.err
 

@@ -73,7 +73,7 @@ LASTING = [
     ("429 with Retry-After", "rate limited (HTTP 429)", 3),
     ("500", "500", 3),
     ("503", "503", 3),
-    ("hang", "did not respond within 0.5 seconds", 3),
+    ("hang", "did not respond within 0.5 s", 3),
     ("cut body", "closed the connection before the response was complete", 3),
     ("invalid JSON", "expected a JSON object, got text that starts with", 3),
     ("HTML", "expected a JSON object, got an HTML page titled 'Bad gateway'", 3),

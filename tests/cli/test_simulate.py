@@ -174,7 +174,7 @@ def check_refused(completed: Result, sentence: str) -> None:
     assert (completed.status, completed.err.startswith("callmark: ")) == (2, True), completed.err + completed.out
     assert sentence in completed.err
     assert "Traceback" not in completed.err
-    assert "something went wrong" not in completed.err
+    assert "internal error" not in completed.err
     assert executed() == []
     assert not Path("runs").exists() or not os.listdir("runs")
 

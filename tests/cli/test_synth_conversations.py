@@ -205,7 +205,7 @@ def test_invalid_options_are_refused(cli: Cli, workdir: Path, given: list[str], 
     completed = cli("synth", *given)
     assert completed.status == 2
     assert sentence in completed.err
-    assert "inside callmark" not in completed.err
+    assert "internal error" not in completed.err
     assert not Path("d").exists()
 
 

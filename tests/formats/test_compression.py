@@ -80,21 +80,33 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b'{"a": 1}\n{"a": "' + b"a" * 3_000_000, "x.zst, line 2: the zstd file expands to a line of 1 MiB or more"),
-        (b" " * 3_000_000, "x.zst, line 1: the zstd file expands to a line of 1 MiB or more"),
-        (b"[" + b"\n1," * 3_000_000, "x.zst: the zstd file expands to 2 MiB or more, which is too large to hold in memory"),
+        (b'{"a": 1}\n{"a": "' + b"a" * 3_000_000, "x.zst, line 2: the zstd file expands to a row of more than 1 MiB"),
+        (b'{"a": "' + b"a" * 3_000_000, "x.zst, line 1: the zstd file expands to a row of more than 1 MiB"),
+        (b" " * 3_000_000, "x.zst, line 1: the zstd file expands to a row of more than 1 MiB"),
+        (b'[1,\n"' + b"a" * 3_000_000, "x.zst, item 2: the zstd file expands to a row of more than 1 MiB"),
+        (b"[1," + b"\n" * 3_000_000, "x.zst, item 2: the zstd file expands to a row of more than 1 MiB"),
+        (b"[1" + b"\n" * 3_000_000, "x.zst, item 1: the zstd file expands to a row of more than 1 MiB"),
+        (b'{\n"a": "' + b"a" * 3_000_000, "x.zst, item 1: the zstd file expands to a row of more than 1 MiB"),
         (b"\n" * 1001, "x.zst, line 1,001: the zstd file expands to more than 1,000 consecutive blank lines"),
         (b'{"a": 1}\n' + b"\n" * 1001, "x.zst, line 1,002: the zstd file expands to more than 1,000 consecutive blank lines"),
     ],
 )
 def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, sentence: str) -> None:
-    monkeypatch.setattr(rows, "LONGEST_LINE", 1 << 20)
-    monkeypatch.setattr(rows, "LARGEST_FILE", 1 << 21)
+    monkeypatch.setattr(rows, "MAX_ROW", 1 << 20)
     monkeypatch.setattr(rows, "MAX_BLANK_LINES", 1000)
     path = tmp_path / "x.zst"
     path.write_bytes(zstd.compress(content))
     with pytest.raises(BadInput, match=sentence):
         list(Rows(str(path)))
+
+
+def test_a_bomb_read_as_a_whole_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MAX_ROW", 1 << 20)
+    path = tmp_path / "tools.json.zst"
+    path.write_bytes(zstd.compress(b"[" + b"\n1," * 3_000_000))
+    with pytest.raises(BadInput, match="tools.json.zst: the zstd file expands to a file of more than 1 MiB") as raised:
+        callmark.formats.load_tools(str(path))
+    assert raised.value.hint == "If you trust it, decompress it first: plain files have no such limit."
 
 
 @pytest.mark.parametrize("line", [b"\n", b'{"a": 1}\n'])

@@ -310,7 +310,10 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
         ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id: expected a whole number of at least 0, got -1"),
         (batch([1]), "response.body: expected an object, got a list"),
         (batch({"foo": 1}), "response.body: no prediction found, got the keys foo"),
-        ({"custom_id": "q1", "response": {"status_code": "200", "body": {}}}, "response.status_code: expected a number, got a string"),
+        (
+            {"custom_id": "q1", "response": {"status_code": "200", "body": {}}},
+            "response.status_code: expected a whole number, got a string",
+        ),
         ("5", "expected an object, got a number"),
         ("[]", "expected an object, got a list"),
         ("null", "expected an object, got null"),

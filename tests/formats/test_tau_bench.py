@@ -112,7 +112,7 @@ def test_a_failed_trial_is_an_error_without_a_case() -> None:
     [
         (recorded(traj=5), "traj: expected a list of messages, got a number"),
         (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
-        (recorded(trial="one"), "trial: expected a number, got a string"),
+        (recorded(trial="one"), "trial: expected a whole number, got a string"),
         (recorded(trial=-1), "trial: expected a whole number of at least 0, got -1"),
         (recorded(reward="good"), "reward: expected a number, got a string"),
         (recorded(task=[1]), "task_id: expected a string, got a list"),

@@ -95,8 +95,8 @@ SENTENCES = {
     "HTML": (": expected a JSON object, got an HTML page titled 'Bad gateway'", "retryable", None),
     "error object": (" returned an error: engine_error: The engine is busy", "retryable", None),
     "empty choices": (" returned no prediction: the response has no choices", "retryable", None),
-    "hang": (" did not respond within 0.2 seconds", "retryable", None),
-    "slow headers": (" did not respond within 0.2 seconds", "retryable", None),
+    "hang": (" did not respond within 0.2 s", "retryable", None),
+    "slow headers": (" did not respond within 0.2 s", "retryable", None),
 }
 
 

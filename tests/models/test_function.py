@@ -192,7 +192,7 @@ def test_hanging_call_does_not_delay_others(agent: Write, code: str) -> None:
     name = agent(code)
     began = time.monotonic()
     slow, *rest = predict_all(f"{name}:answer", Case("slow"), *[Case(str(n)) for n in range(20)], timeout=0.3)
-    assert slow == f"{name}:answer did not return within 0.3 seconds"
+    assert slow == f"{name}:answer did not return within 0.3 s"
     assert rest == [Prediction(str(n), 0, (), "ok") for n in range(20)]
     assert time.monotonic() - began < 10
 
@@ -254,7 +254,7 @@ def test_process_exits_even_if_a_call_hangs(agent: Write) -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.stdout, done.returncode) == ("ended\n", 0)
-    assert done.stderr == f"{name}:answer did not return within 0.1 seconds\n"
+    assert done.stderr == f"{name}:answer did not return within 0.1 s\n"
 
 
 def test_module_may_import_its_neighbors_when_called(agent: Write) -> None:

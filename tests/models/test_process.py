@@ -175,7 +175,7 @@ def test_late_output_line_is_dropped(program: Write) -> None:
         return await asyncio.gather(run("id=line['id'], "), run(""))  # by id, in order
 
     for late, *rest in asyncio.run(both()):
-        assert "did not respond within 0.4 seconds" in late
+        assert "did not respond within 0.4 s" in late
         assert rest == ["a", "b", "c"]
 
 
@@ -231,7 +231,7 @@ def test_process_that_never_reads_times_out(program: Write) -> None:
         outcomes.extend(await asyncio.gather(*[outcome_text(model, big) for _ in range(3)]))
 
     use(program("time.sleep(60)"), what, timeout=0.1)
-    expected = "agent0.py did not respond within 0.1 seconds. Check that it reads standard input line by line and flushes its output"
+    expected = "agent0.py did not respond within 0.1 s. Check that it reads standard input line by line and flushes its output"
     assert outcomes == [expected] * 3
 
 

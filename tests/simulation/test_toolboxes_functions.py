@@ -299,7 +299,7 @@ def test_function_that_modifies_its_arguments_does_not_change_the_call(module: W
 def test_function_that_times_out_raises_a_model_error(module: Write) -> None:
     began = time.monotonic()
     name = module(SHOP)
-    assert call_tool(name, "slow", timeout=0.2) == f"slow of python:{name} did not return within 0.2 seconds"
+    assert call_tool(name, "slow", timeout=0.2) == f"slow of python:{name} did not return within 0.2 s"
     assert time.monotonic() - began < 2
 
 

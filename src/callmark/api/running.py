@@ -53,7 +53,7 @@ class PreparedRuns(Struct, frozen=True):
     async def predict(self) -> None:
         """Request every missing prediction. If it is cancelled, `warn` gets the command that resumes each run."""
         try:
-            await self.runner.predict(cache=self.open_cache(), budget=self.budget, progress=self.progress)
+            await self.runner.predict(cache=self.open_cache(), budget=self.budget, progress=self.progress, warn=self.warn)
         except asyncio.CancelledError:
             for run in self.runner.runs:
                 if run.info.status != "complete":

@@ -1,14 +1,13 @@
 """`callmark`: find the command, run it, and turn an error into one sentence and an exit status.
 
-Exit statuses: 0 success, 1 a gate or `--strict` check failed, 2 bad input, 3 finished with errors, 130 interrupted. `--debug`, anywhere on
-the command line, adds the traceback.
+Exit statuses: 0 success, 1 a gate or `--strict` check failed, 2 bad input, 3 finished with errors, 130 interrupted (Ctrl-C, SIGTERM,
+SIGHUP). `--debug`, anywhere on the command line, adds the traceback.
 """
 
 import gc
 import importlib
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ import click
 from callmark.cli.completion import DETECT, VARIABLE, Shell, install
 from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED
 from callmark.cli.help import Group, option
+from callmark.cli.signals import end_like_ctrl_c, ignore_signals
 from callmark.errors import BadInput, BrokenRow, CallmarkError
 from callmark.wording import did_you_mean, end_sentence
 
@@ -68,7 +68,7 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
         1: "A gate or a --strict check failed.",
         2: "The input or the command line cannot be used.",
         3: "Finished with errors, which are excluded from the scores.",
-        130: "Interrupted.",
+        130: "Interrupted by Ctrl-C, SIGTERM or SIGHUP.",
     },
 )
 @option(
@@ -107,10 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(*_GC_THRESHOLDS)
     _prepare_streams()
+    end_like_ctrl_c()
     debug = "--debug" in given
     status = run([argument for argument in given if argument != "--debug"], debug=debug)
     if status == INTERRUPTED:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C at interpreter exit would replace the exit status
+        ignore_signals()
     sys.exit(status)
 
 
@@ -146,7 +147,8 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
         usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
         return _report_error(error, _usage_error(error), usage, debug=debug)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("callmark: interrupted.", err=True)
+        with suppress(OSError):
+            click.echo("callmark: interrupted.", err=True)
         return INTERRUPTED
     except SystemExit:  # click and rich raise it for a broken pipe
         raise BrokenPipeError from None

@@ -56,9 +56,8 @@ class Conversion:
                     return None
                 self._written_cases.add(row.id)
             line = self._write_row(row)
-            if source is not self.target:
-                self._count_left_out(row, source)
-                self._count_ids(row)
+            self._count_left_out(row, source)
+            self._count_ids(row)
         self.calls += len(row.expected if isinstance(row, Case) else row.calls)
         self.results += sum([message.role in RESULT_ROLES for message in row.messages])
         return line

@@ -64,6 +64,13 @@ class Output:
         if self._size >= _BATCH:
             self._write()
 
+    def piece(self, data: bytes) -> None:
+        """Write bytes as they are; they do not count as lines."""
+        self._batch.append(data)
+        self._size += len(data)
+        if self._size >= _BATCH:
+            self._write()
+
     def lines_of(self, lines: Sequence[bytes]) -> None:
         """Write several lines, each with a line break."""
         if lines:

@@ -33,8 +33,8 @@ def _explain_json(row: bytes, error: Exception) -> str:
         if problem.pos >= len(text):
             return f"not valid JSON: the row ends at column {len(text):,}, before it is complete"
         if problem.msg.startswith("Extra data"):
-            return f"not valid JSON: extra text {_excerpt(text, problem.pos)} at column {problem.pos + 1:,}, after the end of the value"
-        return f"not valid JSON: unexpected {_excerpt(text, problem.pos)} at column {problem.pos + 1:,} ({problem.msg.lower()})"
+            return f"not valid JSON: extra text {excerpt(text, problem.pos)} at column {problem.pos + 1:,}, after the end of the value"
+        return f"not valid JSON: unexpected {excerpt(text, problem.pos)} at column {problem.pos + 1:,} ({problem.msg.lower()})"
     except ValueError as problem:
         return str(problem)
     except RecursionError:
@@ -42,7 +42,8 @@ def _explain_json(row: bytes, error: Exception) -> str:
     return f"not valid JSON: {error}"
 
 
-def _excerpt(text: str, at: int) -> str:
+def excerpt(text: str, at: int) -> str:
+    """Return the text from `at` on, quoted and shortened."""
     rest = text[at : at + _MAX_SHOWN]
     return repr(rest) + ("…" if len(text) > at + _MAX_SHOWN else "")
 

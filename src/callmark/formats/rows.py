@@ -1,14 +1,14 @@
 """Split a file into rows, as bytes, before any format parses them.
 
 Accepts JSONL (blank lines are skipped), a JSON array, or one JSON object over several lines; plain, gzip or zstd; `-` is standard input.
-JSONL is streamed; an array is held in memory. A missing file, a directory, a binary file, and a compressed file that expands beyond the
-limits raise `BadInput`.
+Lines and the items of an array are streamed: memory is bounded by the largest row. A missing file, a directory, a binary file, and a
+compressed file with a row that expands beyond `MAX_ROW` raise `BadInput`.
 """
 
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -20,9 +20,9 @@ from msgspec import Raw
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
+from callmark.formats.json_array import BrokenArray, TooLong, ValueReader
 
-LONGEST_LINE = 1 << 28  # bytes of a decompressed line: a few compressed bytes can expand to any number
-LARGEST_FILE = 1 << 31  # bytes of a decompressed file that is held in memory
+MAX_ROW = 1 << 25  # bytes of a decompressed row, or file read as a whole: a few compressed bytes can expand to any number
 MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
@@ -40,19 +40,20 @@ class Rows:
         self._file = open_file(path, self.name) if stream is None else stream
         self._stream = self._file
         self.compression: Compression | None = None
-        self._leading_blanks = 0  # blank lines before the first row
+        self.unit: Literal["line", "item"] = "line"
+        self._first_lines: list[bytes] = []  # lines that were read to recognize the layout; the last may be incomplete if it is an array
+        self._leading_blanks = 0  # blank lines before them
         self._lines_read = 0  # decompressed lines so far
+        self._items_read = 0
         self._blank_in_a_row = 0  # consecutive blank lines among the last of these
         self.rereadable = path != "-" and os.path.isfile(path)  # a pipe can only be read once
         self.size = os.path.getsize(path) if self.rereadable else 0
         try:
             with self._explain_errors():
-                self._first_lines = self._read_first_line()
+                self.unit = self._read_head()
         except BadInput:
             self.close()
             raise
-        first = self._first_lines[-1].lstrip() if self._first_lines else b""
-        self.unit: Literal["line", "item"] = "item" if first.startswith(b"[") or _is_multiline_object(first) else "line"
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
@@ -60,20 +61,30 @@ class Rows:
                 if self.unit == "item":
                     yield from self._items()
                 else:
-                    lines = self._stream if self.compression is None else self._decompressed_lines()
-                    for number, line in enumerate(chain(self._first_lines, lines), self._leading_blanks + 1):
-                        if not line.isspace():
-                            yield number, line
+                    yield from self._numbered(chain(self._first_lines, self._lines()))
+        finally:
+            self.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the decompressed content of the file piece by piece, from its first character that is not white space."""
+        try:
+            with self._explain_errors():
+                yield b"".join(self._first_lines).lstrip()
+                while piece := self._stream.read(BUFFER):
+                    yield piece
         finally:
             self.close()
 
     def read_all(self) -> bytes:
         """Return the decompressed content of the file, without surrounding whitespace."""
-        try:
-            with self._explain_errors():
-                return (b"".join(self._first_lines) + self._read_rest()).strip()
-        finally:
-            self.close()
+        pieces: list[bytes] = []
+        size = 0
+        for piece in self.pieces():
+            pieces.append(piece)
+            size += len(piece)
+            if self.compression is not None and size > MAX_ROW:
+                raise self._too_large("")
+        return b"".join(pieces).strip()
 
     @property
     def position(self) -> int:
@@ -85,8 +96,8 @@ class Rows:
         if sys.stdin is None or self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def _read_first_line(self) -> list[bytes]:
-        """Return the first line that is not blank; an empty list if there is none. Waits for slow pipes."""
+    def _read_head(self) -> Literal["line", "item"]:
+        """Read up to the first line that is not blank, and return whether rows are lines or items. Waits for slow pipes."""
         self.compression = detect_compression(cast("io.BufferedReader", self._file).peek(4))
         if self.compression is not None:
             self._stream = decompress(self._file, self.compression)
@@ -95,44 +106,85 @@ class Rows:
             raise BadInput(f"{self.name}: expected UTF-8, got UTF-16", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
         if b"\0" in head:
             raise BadInput(f"{self.name}: expected JSON or JSONL, got a binary file")
-        while line := self._stream.readline() if self.compression is None else self._decompressed_line():
-            if not self._leading_blanks:
-                line = line.removeprefix(_BOM)
+        line, before = b"", 0  # `before` counts white space at the beginning of a line that is longer than the buffer
+        while piece := self._line(BUFFER, before):
+            line = piece.removeprefix(_BOM) if not self._leading_blanks and not before else piece
             if not line.isspace():
-                return [line]
-            self._leading_blanks += 1
-        return []
+                break
+            self._leading_blanks += piece.endswith(b"\n")
+            line, before = b"", 0 if piece.endswith(b"\n") else before + len(piece)
+        if line.lstrip().startswith(b"["):
+            self._first_lines = [line]
+            return "line" if self._is_followed_by_lines(line) else "item"
+        if line and not line.endswith(b"\n"):
+            line += self._line(None, before + len(line))
+        self._first_lines = [line] if line else []
+        return "item" if _is_multiline_object(line.lstrip()) else "line"
 
-    def _decompressed_lines(self) -> Iterator[bytes]:
-        return iter(self._decompressed_line, b"")
+    def _is_followed_by_lines(self, line: bytes) -> bool:
+        """Return whether a line that begins an array is complete and not the last: then it is a row of JSONL. Reads the next row."""
+        if not line.endswith(b"\n") or not is_json(line):
+            return False
+        while following := self._line(None):
+            self._first_lines.append(following)
+            if not following.isspace():
+                return True
+        return False
 
-    def _decompressed_line(self) -> bytes:
-        line = self._stream.readline(LONGEST_LINE)
-        if len(line) == LONGEST_LINE:
-            where = f"{self.name}, line {self._lines_read + 1}"
-            raise BadInput(f"{where}: the {self.compression} file expands to a line of {_mebibytes(len(line))} or more")
-        self._lines_read += bool(line)
-        self._blank_in_a_row = self._blank_in_a_row + 1 if line.isspace() else 0
-        if self._blank_in_a_row > MAX_BLANK_LINES:
-            where = f"{self.name}, line {self._lines_read:,}"
-            raise BadInput(f"{where}: the {self.compression} file expands to more than {MAX_BLANK_LINES:,} consecutive blank lines")
+    def _lines(self) -> Iterator[bytes]:
+        return iter(self._stream) if self.compression is None else iter(self._line, b"")
+
+    def _numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        for number, line in enumerate(lines, self._leading_blanks + 1):
+            if not line.isspace():
+                yield number, line
+
+    def _line(self, size: int | None = None, before: int = 0) -> bytes:
+        """Return the rest of a line of which `before` bytes were read, or the next `size` bytes of it."""
+        if self.compression is None:
+            return self._stream.readline(-1 if size is None else size)
+        most = MAX_ROW + 1 - before
+        line = self._stream.readline(most if size is None else min(size, most))
+        if before + len(line) > MAX_ROW:
+            raise self._too_large(f", line {self._lines_read + 1:,}")
+        complete = line.endswith(b"\n")
+        self._lines_read += complete
+        if not line.isspace():
+            self._blank_in_a_row = 0
+        elif complete:
+            self._blank_in_a_row += 1
+            if self._blank_in_a_row > MAX_BLANK_LINES:
+                where = f"{self.name}, line {self._lines_read:,}"
+                raise BadInput(f"{where}: the {self.compression} file expands to more than {MAX_BLANK_LINES:,} consecutive blank lines")
         return line
 
-    def _read_rest(self) -> bytes:
-        """Return the rest of the file."""
-        if self.compression is None:
-            return self._stream.read()
-        pieces: list[bytes] = []
-        size = 0
-        while piece := self._stream.read(BUFFER):
-            pieces.append(piece)
-            size += len(piece)
-            if size >= LARGEST_FILE:
-                raise BadInput(
-                    f"{self.name}: the {self.compression} file expands to {_mebibytes(size)} or more, which is too large to hold in memory",
-                    "Convert it to JSONL, which is streamed and can be of any size.",
-                )
-        return b"".join(pieces)
+    def _items(self) -> Iterator[tuple[int, bytes]]:
+        head = b"".join(self._first_lines)
+        reader = ValueReader(head, self._stream.read, limit=None if self.compression is None else MAX_ROW)
+        try:
+            if not head.lstrip().startswith(b"["):
+                text = reader.single()
+                if text is None:  # JSONL after all, whose first line looked like the start of an object
+                    self.unit = "line"
+                    yield from self._numbered(_rejoined(reader.rest(), self._lines()))
+                    return
+                yield 1, _on_one_line(text)
+                return
+            for number, text in enumerate(reader.items(), 1):
+                self._items_read = number
+                yield number, _on_one_line(text)
+        except TooLong as error:
+            raise self._too_large(f", item {error.number or self._items_read:,}") from None
+        except BrokenArray as error:
+            where = f", item {error.number:,}" if error.number else ""
+            raise BadInput(f"{self.name}{where}: {error}") from None
+
+    def _too_large(self, where: str) -> BadInput:
+        what = "a row" if where else "a file"
+        return BadInput(
+            f"{self.name}{where}: the {self.compression} file expands to {what} of more than {MAX_ROW >> 20:,} MiB",
+            "If you trust it, decompress it first: plain files have no such limit.",
+        )
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -140,7 +192,7 @@ class Rows:
         try:
             yield
         except decompression_errors() as error:
-            after = f" after line {self._lines_read:,}" if self._lines_read else ""
+            after = f" after {self.unit} {max(self._lines_read, self._items_read):,}" if self._lines_read or self._items_read else ""
             if "ictionary" in str(error):
                 raise BadInput(
                     f"{self.name}: the {self.compression} file was compressed with an external dictionary",
@@ -149,28 +201,6 @@ class Rows:
             raise BadInput(f"{self.name}: the {self.compression} file is truncated or damaged{after} ({error})") from None
         except OSError as error:
             raise BadInput(f"{self.name}: cannot be read: {error.strerror or error}") from None
-
-    def _items(self) -> Iterator[tuple[int, bytes]]:
-        text = b"".join(self._first_lines) + self._read_rest()
-        items = self._parse_array(text.strip()) if text.lstrip().startswith(b"[") else [Raw(text.strip())] if is_json(text) else None
-        if items is None:  # JSONL after all, whose first line looked like the start of an array
-            self.unit = "line"
-            yield from ((number, line) for number, line in enumerate(text.split(b"\n"), self._leading_blanks + 1) if line.strip())
-            return
-        for number, item in enumerate(items, 1):
-            raw = bytes(item)
-            yield number, msgspec.json.format(raw, indent=-1) if b"\n" in raw else raw
-
-    def _parse_array(self, text: bytes) -> list[Raw] | None:
-        """Return the items of an array; None if only the first line is an array."""
-        from callmark.formats.problems import explain
-
-        try:
-            return msgspec.json.decode(text, type=list[Raw])
-        except (ValueError, RecursionError) as error:
-            if is_json(self._first_lines[-1]):
-                return None
-            raise BadInput(f"{self.name}: {explain(text, error).replace('the row', 'the file')}") from None
 
 
 def open_file(path: str, name: str) -> IO[bytes]:
@@ -191,8 +221,17 @@ def open_file(path: str, name: str) -> IO[bytes]:
         raise BadInput(f"{name}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _mebibytes(size: int) -> str:
-    return f"{size >> 20:,} MiB"
+def _on_one_line(text: bytes) -> bytes:
+    return msgspec.json.format(text, indent=-1) if b"\n" in text else text
+
+
+def _rejoined(data: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines in `data`, whose last one may be incomplete, and then those that follow."""
+    *complete, last = data.split(b"\n")
+    yield from (line + b"\n" for line in complete)
+    if last := last + next(lines, b""):
+        yield last
+    yield from lines
 
 
 def _json_files_hint(path: str) -> str:

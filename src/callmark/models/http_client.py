@@ -66,7 +66,7 @@ def _connection_error(error: Exception, address: str, timeout: float) -> ModelEr
     """Return the error for a connection without a complete response."""
     match error:
         case TimeoutError():
-            return ModelError(f"{address} did not respond within {timeout:g} seconds", retryable=True)
+            return ModelError(f"{address} did not respond within {timeout:g} s", retryable=True)
         case ClientSSLError():
             return ModelError(f"cannot connect to {address}: TLS error: {error.os_error.strerror or 'handshake failed'}", fatal=True)
         case ClientConnectorDNSError():

@@ -61,6 +61,12 @@ class Keys:
         """Hide one more secret from now on, unless it is too short."""
         self._add_secret(secret, sent=True)
 
+    def pass_on(self, name: str) -> str:
+        """Return the value of a variable that a program gets, and hide it from now on; empty if it is not set."""
+        value = self._values.get(name, "")
+        self._add_secret(value.strip(), sent=False)
+        return value
+
     def add_from_command(self, command: str) -> None:
         """Hide what looks like a key among the arguments of a command (`--api-key VALUE`) from now on."""
         for found in _SECRET_IN_COMMAND.finditer(command):

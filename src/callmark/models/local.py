@@ -171,7 +171,7 @@ async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
         server.kill()
         await server.wait()
         if isinstance(error, TimeoutError):
-            raise BadInput(f"the local model did not start within {_START_TIMEOUT:.0f} seconds") from None
+            raise BadInput(f"the local model did not start within {_START_TIMEOUT:.0f} s") from None
         raise
     if not address:
         raise BadInput(

@@ -39,6 +39,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         parse: Text format of calls in the response, such as `hermes`.
         base_url: Address of the API.
         api_key_env: Name of the environment variable that holds the key. The key itself is never a setting.
+        env: Names of the environment variables that a program (`cmd:COMMAND`) gets in addition to the path, home folder and locale.
         price: Price per million tokens, for costs and `max_cost`.
         concurrency: Greatest number of requests in flight.
         rpm: Greatest number of requests per minute.
@@ -55,6 +56,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     parse: str | None = None
     base_url: str = ""
     api_key_env: str = ""
+    env: tuple[str, ...] = ()
     price: Price | None = None
     concurrency: int | None = None
     rpm: float | None = None
@@ -73,6 +75,7 @@ class Capabilities(Struct, frozen=True):
         calls_tools: The model accepts tools that callmark executes.
         reports_calls: The model may execute its calls itself and report them.
         batch_path: `url` of the requests in a batch file; empty if the provider has no batch API.
+        open_files: Number of files, connections and pipes that one prediction may keep open.
     """
 
     concurrency: int = 8
@@ -82,6 +85,7 @@ class Capabilities(Struct, frozen=True):
     calls_tools: bool = True
     reports_calls: bool = False
     batch_path: str = ""
+    open_files: int = 2
 
 
 class ModelError(CallmarkError):

@@ -7,16 +7,15 @@ An output line may have any shape of a prediction. It is matched to its request 
 request, so a program that responds in order may omit the id. Late and duplicate lines are dropped. When the process exits, its open
 requests become errors, and it is restarted for the next request.
 
-Pipes are read and written in daemon threads, so a process that never reads, or never stops writing, does not block anything else.
+Pipes are read and written in daemon threads, so a process that never reads, or never stops writing, does not block anything else. It ends
+with callmark, and so do its descendants.
 """
 
 import asyncio
-import os
 import re
 import shlex
 import signal
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -32,6 +31,8 @@ from callmark.calls.strict import dump, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.models.agent_output import read_output
+from callmark.models.child_environment import child_environment
+from callmark.models.child_process import ChildProcess
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
@@ -57,11 +58,14 @@ Result = Prediction | ModelError
 
 
 class ProcessModel:
-    """A program as a model. Raises `BadInput` for an invalid command and, on entry, for a program that cannot be started."""
+    """A program as a model. Raises `BadInput` for an invalid command and, on entry, for a program that cannot be started.
+
+    `environment` is that of the program; None for what every program gets.
+    """
 
     capabilities = _CAPABILITIES
 
-    def __init__(self, command: str, *, timeout: float) -> None:
+    def __init__(self, command: str, *, timeout: float, environment: Mapping[str, str] | None = None) -> None:
         try:
             self._words = shlex.split(command)
         except ValueError as error:
@@ -73,6 +77,7 @@ class ProcessModel:
         self._name = program_name(self._words)
         self.label = f"cmd-{self._name}"
         self._timeout = timeout
+        self._environment = child_environment((), Keys()) if environment is None else environment
         self._process: _Process | None = None
         self._requests = 0
         self._failed_starts = 0  # in a row, without a prediction
@@ -92,7 +97,7 @@ class ProcessModel:
                 result = await future
         except TimeoutError:
             advice = "" if process.has_predicted else ". Check that it reads standard input line by line and flushes its output"
-            raise ModelError(f"{self._name} did not respond within {self._timeout:g} seconds{advice}") from None
+            raise ModelError(f"{self._name} did not respond within {self._timeout:g} s{advice}") from None
         if isinstance(result, ModelError):
             raise result
         return structs.replace(result, case=case.id, trial=trial)
@@ -101,6 +106,7 @@ class ProcessModel:
         self._failed_starts = 0
         try:
             self._process = self._start()
+            await self._process.started()
         except (OSError, ValueError) as error:
             raise BadInput(self._start_problem(error), "Check that it is installed, or give its path.") from None
         return self
@@ -127,7 +133,7 @@ class ProcessModel:
         return self._process
 
     def _start(self) -> "_Process":
-        return _Process(self._words, self._name, lambda: self._requests)
+        return _Process(self._words, self._environment, self._name, lambda: self._requests)
 
     def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
@@ -138,12 +144,13 @@ class ProcessModel:
 class _Process:
     """One process, used from one event loop. `end` describes how it ended, and is empty while it runs."""
 
-    def __init__(self, words: list[str], name: str, request_count: Callable[[], int]) -> None:
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], name: str, request_count: Callable[[], int]) -> None:
         self.end = ""
         self.has_predicted = False
         self._name = name
         self._request_count = request_count
         self._loop = asyncio.get_running_loop()
+        self._started: asyncio.Future[OSError | None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._open: dict[str, asyncio.Future[Result]] = {}  # in request order, canceled requests included
         self._input: SimpleQueue[bytes | None] = SimpleQueue()
@@ -151,15 +158,7 @@ class _Process:
         self._exited = Event()
         self._closed_output = False
         self._stderr = b""
-        self._process = subprocess.Popen(
-            words,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # allows killing its children too, and keeps Ctrl-C from reaching it
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # otherwise a Python program buffers its output
-        )
+        self._process = ChildProcess(words, environment)
         self._stdout_thread, self._stderr_thread = (
             Thread(target=run, name="callmark-process", daemon=True) for run in (self._read_stdout, self._read_stderr)
         )
@@ -170,6 +169,16 @@ class _Process:
         ):
             thread.start()
 
+    async def started(self) -> None:
+        """Wait until the program runs; raise the `OSError` that prevents it. A call that is cancelled ends the process."""
+        try:
+            problem = await asyncio.shield(self._started)
+        except BaseException:
+            self._process.kill()
+            raise
+        if problem is not None:
+            raise problem
+
     def send(self, request_id: str, line: bytes) -> "asyncio.Future[Result]":
         """Send a request and return a future for its result. If the future is canceled, the output line is dropped."""
         future: asyncio.Future[Result] = self._loop.create_future()
@@ -178,13 +187,12 @@ class _Process:
         return future
 
     async def close(self) -> None:
-        """Close its input, wait a moment, then kill it and its children."""
+        """Close its input, wait a moment, then kill it and its descendants."""
         self._input.put(None)
         try:
             await asyncio.wait({self._ended}, timeout=_EXIT_TIMEOUT)
         finally:
-            if not self._ended.done():  # otherwise its process id may have been reused
-                self._kill()
+            self._process.kill()
         await asyncio.wait({self._ended}, timeout=5 * _EXIT_TIMEOUT)
 
     def _receive(self, lines: list[bytes]) -> None:
@@ -218,8 +226,9 @@ class _Process:
         self.has_predicted = True
         return prediction
 
-    def _end(self, status: int) -> None:
+    def _end(self, status: int, problem: OSError | None) -> None:
         how = f"it was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it exited with status {status}"
+        how = f"it cannot be started: {problem.strerror}" if problem else how
         lines = self._stderr.decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         self.end = ("it closed its output" if self._closed_output else how) + (f", standard error ends with {_quote(last)}" if last else "")
@@ -234,12 +243,7 @@ class _Process:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
     def _write_stdin(self) -> None:
-        assert self._process.stdin is not None
         with suppress(OSError), self._process.stdin as file:
             while (line := self._input.get()) is not None:
                 rest = memoryview(line)
@@ -247,7 +251,6 @@ class _Process:
                     rest = rest[file.write(rest) :]
 
     def _read_stdout(self) -> None:
-        assert self._process.stdout is not None
         begun = bytearray()  # start of a line; too long a line is cut just beyond the limit, so that it is still recognized as such
         with self._process.stdout as file:
             while chunk := file.read(_CHUNK):
@@ -262,26 +265,25 @@ class _Process:
             self._call_in_loop(self._receive, [bytes(begun)])
         if not self._exited.wait(_EXIT_TIMEOUT):
             self._closed_output = True
-            self._kill()
+            self._process.kill()
 
     def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
         with self._process.stderr as file:
             while chunk := file.read(_CHUNK):
                 self._stderr = (self._stderr + chunk)[-_STDERR_TAIL:]
 
     def _wait(self) -> None:
-        if hasattr(os, "waitid"):  # does not reap the process, so its id cannot be reused before the kill below
-            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        else:
-            self._process.wait()
+        problem = None
+        try:
+            self._process.wait_until_started()
+        except OSError as error:
+            problem = error
+        self._call_in_loop(self._started.set_result, problem)
+        status = self._process.wait()
         self._exited.set()
         self._stdout_thread.join(_EXIT_TIMEOUT)
-        self._kill()  # children that keep its output open
-        status = self._process.wait()
-        self._stdout_thread.join(_EXIT_TIMEOUT)
         self._stderr_thread.join(_EXIT_TIMEOUT)
-        self._call_in_loop(self._end, status)
+        self._call_in_loop(self._end, status, problem)
 
 
 def _request_line(case: Case, trial: int, request_id: str) -> bytes:
@@ -327,7 +329,7 @@ class ProcessProvider(Provider, frozen=True, kw_only=True):
         return super().read(text, keys)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
-        return ProcessModel(spec.name, timeout=settings.timeout)
+        return ProcessModel(spec.name, timeout=settings.timeout, environment=child_environment(settings.env, keys))
 
 
-PROVIDER = ProcessProvider(name="cmd", example="cmd:./my-agent --json", capabilities=_CAPABILITIES)
+PROVIDER = ProcessProvider(name="cmd", example="cmd:./my-agent --json", capabilities=_CAPABILITIES, settings=("env",))

@@ -24,7 +24,7 @@ class Provider(Struct, frozen=True, kw_only=True):
         name: Prefix of its specs: `openai` in `openai:gpt-4.1-mini`.
         example: A complete spec, for messages.
         capabilities: What its models support.
-        settings: The supported settings among `temperature`, `tool_choice`, `tools_in_prompt`, `base_url` and `api_key_env`.
+        settings: The supported settings among `temperature`, `tool_choice`, `tools_in_prompt`, `base_url`, `api_key_env` and `env`.
         params: Names of the supported parameters; None for any.
         needs_name: Whether a spec must have something after the colon.
     """
@@ -70,6 +70,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         for name in REQUEST_SETTINGS:
             if name not in self.settings and getattr(settings, name) not in (None, ""):
                 raise BadInput(f"{spec.shown} does not support {name}: it is not a chat API")
+        if settings.env and "env" not in self.settings:
+            raise BadInput(f"{spec.shown} does not support env: it starts no program")
 
 
 class Spec(Struct, frozen=True):

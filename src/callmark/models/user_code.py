@@ -52,7 +52,7 @@ class UserCode:
                 if error is None and inspect.isawaitable(value):
                     value, error = await self._await(lambda: value)
         except TimeoutError:
-            raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not return within {self._timeout:g} seconds") from None
+            raise ModelError(f"{f'{what} of ' if what else ''}{self._name} did not return within {self._timeout:g} s") from None
         if isinstance(error, KeyboardInterrupt):
             raise error
         return value, error

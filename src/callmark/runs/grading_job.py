@@ -29,6 +29,8 @@ from callmark.grading.settings import GradingSettings
 from callmark.runs.source import CaseSource, PlacedCase
 from callmark.types import Place, Prediction
 
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
 
 class GradingJob(Struct, frozen=True):
     """The cases, predictions and settings of a grading job, in a form that can be sent to another process.
@@ -88,11 +90,11 @@ def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | Gr
             reader, writer = Pipe(duplex=False)
             readers.append(reader)
             worker = Process(target=_send, args=(writer, readers, job, (part, jobs)), daemon=True)
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would print a traceback for a Ctrl-C during the fork
+            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # Python would print a traceback for a Ctrl-C during the fork
             try:
                 worker.start()
             finally:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             writer.close()
             workers.append(worker)
             streams.append(_receive(reader, totals))
@@ -178,7 +180,9 @@ def _send(writer: Connection, readers: list[Connection], job: GradingJob, part: 
     stops reading.
     """
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for number in (signal.SIGTERM, signal.SIGHUP):  # the parent may handle them as it handles Ctrl-C
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         for reader in readers:
             reader.close()
         for item in grade_part(job, part):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callmark.errors import BadInput
-from callmark.formats import write_lines
+from callmark.formats import Output
 from callmark.formats.rows import Rows
 from callmark.runs.store import RunFolder, is_run
 
@@ -30,13 +30,13 @@ def store_input(path: str, folders: Sequence[RunFolder], name: str) -> str:
     copy = first.file(name)
     if _has_copy(first, name):
         incoming = f"{copy}.partial-again"
-        write_lines(incoming, [Rows(path).read_all()])
+        _copy(path, incoming)
         try:
             _refuse_changed(incoming, copy, first)
         finally:
             os.unlink(incoming)
     else:
-        write_lines(copy, [Rows(path).read_all()])
+        _copy(path, copy)
     for folder in others:
         if _has_copy(folder, name):
             _refuse_changed(copy, folder.file(name), folder)
@@ -54,6 +54,14 @@ def store_content(content: bytes, folders: Sequence[RunFolder], name: str, *, wh
         elif path.read_bytes() != content:
             raise input_changed(what, folder)
     return folders[0].file(name)
+
+
+def _copy(path: str, target: str) -> None:
+    """Write the decompressed content of a file to another, piece by piece."""
+    rows = Rows(path)
+    with Output(target) as output:
+        for piece in rows.pieces():
+            output.piece(piece)
 
 
 def _has_copy(folder: RunFolder, name: str) -> bool:

@@ -65,6 +65,11 @@ class RateLimiter:
             self.allowed = min(self.concurrency, self.allowed + max(1.0, self.concurrency / _RECOVERY_ROUNDS) / self.allowed)
         self._release()
 
+    @property
+    def in_flight(self) -> int:
+        """Return the number of slots that are taken."""
+        return self._in_flight
+
     def release_failed(self, slot: Slot, *, rate_limited: bool = False, retry_after: float | None = None) -> None:
         """Release a slot after a failure. On a rate limit, lower the concurrency, and pause for as long as the server requests."""
         now = asyncio.get_running_loop().time()

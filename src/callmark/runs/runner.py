@@ -19,6 +19,7 @@ from callmark.grading.grader import Grader
 from callmark.grading.settings import GradingSettings
 from callmark.models.chat_request import count_dropped_messages
 from callmark.models.keys import Keys
+from callmark.models.open_files import allow_open_files
 from callmark.runs.cache import Cache
 from callmark.runs.grade import GradeOptions, regrade
 from callmark.runs.journal import Journal
@@ -110,12 +111,15 @@ class Runner:
                 journal.close()
             raise
 
-    async def predict(self, *, cache: Cache | None, budget: Budget, progress: ProgressListener | None = None) -> None:
+    async def predict(
+        self, *, cache: Cache | None, budget: Budget, progress: ProgressListener | None = None, warn: Callable[[str], None] | None = None
+    ) -> None:
         """Request all missing predictions. If it is cancelled, saved predictions are kept, and the runs are marked as interrupted."""
         try:
+            concurrency = self._limit_concurrency(warn)
             async with asyncio.TaskGroup() as group:
-                for run in self.runs:
-                    group.create_task(self._predict(run, cache, budget, progress))
+                for run, most in zip(self.runs, concurrency, strict=True):
+                    group.create_task(self._predict(run, most, cache, budget, progress))
         except BaseExceptionGroup as errors:
             self._discard_empty()
             raise _first_error(errors) from None
@@ -143,7 +147,21 @@ class Runner:
         options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None))
         return regrade(run.folder, self._grading, options=options, source=self._cases.source)
 
-    async def _predict(self, run: ModelRun, cache: Cache | None, budget: Budget, progress: ProgressListener | None) -> None:
+    def _limit_concurrency(self, warn: Callable[[str], None] | None) -> list[int]:
+        """Return the concurrency of each model, lowered if the limit of open files is too low for all of them together."""
+        models = [run.opened.model.capabilities for run in self.runs]
+        wanted = [run.opened.settings.concurrency or model.concurrency for run, model in zip(self.runs, models, strict=True)]
+        needed = sum(most * model.open_files for most, model in zip(wanted, models, strict=True))
+        share = allow_open_files(needed) / needed if needed else 1.0
+        possible = [max(1, int(most * share)) for most in wanted]
+        if warn and possible != wanted:
+            concurrency = f"concurrency lowered from {sum(wanted):,} to {sum(possible):,}"
+            warn(f"{concurrency}: this process may open too few files. Raise the limit with ulimit -n.")
+        return possible
+
+    async def _predict(
+        self, run: ModelRun, concurrency: int, cache: Cache | None, budget: Budget, progress: ProgressListener | None
+    ) -> None:
         model_run, journal = run.model_run, run.journal
         run.folder.remove_leftovers()
         done: set[tuple[str, int]] = set()
@@ -166,7 +184,9 @@ class Runner:
                 progress.advance(run.opened.label, prediction, next(iter(grade.metrics.values()), None))
 
         opened = run.opened
-        worker = run.worker = ModelWorker(opened.model, opened.settings, record, cache=cache, budget=budget, hide=self._keys.hide)
+        worker = run.worker = ModelWorker(
+            opened.model, opened.settings, record, cache=cache, budget=budget, hide=self._keys.hide, concurrency=concurrency
+        )
         status: Status = "interrupted"
         try:
             await worker.predict_all(self._requests(run, done))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, structs
 
+from callmark.models.open_files import is_out_of_files
 from callmark.models.model import Model, ModelError, ModelFailure, ModelSettings, Price
 from callmark.runs.cache import Cache, cache_key
 from callmark.runs.limiter import MAX_RETRY_AFTER, RateLimiter, backoff
@@ -60,15 +61,18 @@ class ModelWorker:
         cache: Cache | None = None,
         budget: Budget | None = None,
         hide: Callable[[str], str] = str,
+        concurrency: int | None = None,
     ) -> None:
-        """Prepare the worker. `record` is called with each prediction; `hide` removes keys from error messages."""
+        """Prepare the worker. `record` is called with each prediction; `hide` removes keys from error messages. `concurrency` overrides that
+        of the settings.
+        """
         self.model = model
         self.settings = settings
         self.stop_reason = ""
         self.fatal = False
         self._fatal_errors = 0  # consecutive errors that indicate that no other request can succeed
         self.predictions = self.errors = self.cache_hits = 0
-        self.limiter = RateLimiter(settings.concurrency or model.capabilities.concurrency, settings.rpm)
+        self.limiter = RateLimiter(concurrency or settings.concurrency or model.capabilities.concurrency, settings.rpm)
         self._record = record
         self._cache = cache
         self._budget = budget or Budget()
@@ -136,7 +140,12 @@ class ModelWorker:
                 prediction = await self._attempt(case, trial)
             except ModelError as error:
                 seconds = loop.time() - began
-                self.limiter.release_failed(slot, rate_limited=error.rate_limited, retry_after=error.retry_after)
+                lacks_files = is_out_of_files(error)
+                self.limiter.release_failed(slot, rate_limited=error.rate_limited or lacks_files, retry_after=error.retry_after)
+                if lacks_files and self.limiter.in_flight:  # the others release files when they are done
+                    attempt -= 1
+                    await asyncio.sleep(backoff(1))
+                    continue
                 if self._is_last(error, attempt):
                     message = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} attempts)")
                     usage = Usage(round(seconds, 6), attempts=attempt)

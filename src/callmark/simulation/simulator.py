@@ -30,7 +30,7 @@ MAX_TURNS = 30
 class Simulator:
     """Simulates the conversations of one agent. `max_turns` limits the user's turns in a conversation."""
 
-    capabilities = Capabilities(CONCURRENCY)
+    capabilities = Capabilities(CONCURRENCY, open_files=12)  # two tool servers, one of them for the expected calls, and three models
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ failure is a `ModelError` that names the server and the cause, with the end of t
 import asyncio
 import logging
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.models.child_environment import child_environment
 from callmark.models.keys import Keys, Url, read_url
 from callmark.models.model import ModelError
 from callmark.models.process import program_name
@@ -31,15 +32,16 @@ _CONNECT_TIMEOUT = 10.0  # seconds
 
 
 class Server(Struct, frozen=True):
-    """A server: a command or a URL. Both may contain secrets; `name` does not."""
+    """A server: a command and its environment, or a URL. They may contain secrets; `name` does not."""
 
     name: str
     command: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
     url: Url | None = None
 
 
-def read_server(text: str, keys: Keys) -> Server:
-    """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`."""
+def read_server(text: str, keys: Keys, env: Sequence[str] = ()) -> Server:
+    """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`. `env` names variables to pass on to a command."""
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
@@ -50,7 +52,7 @@ def read_server(text: str, keys: Keys) -> Server:
         raise BadInput(f"mcp: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
     if not command or not command[0]:
         raise BadInput("mcp: expected a command, got an empty one", "For example mcp:'python server.py'.")
-    return Server(keys.hide(program_name(command)), tuple(command))
+    return Server(keys.hide(program_name(command)), tuple(command), child_environment(env, keys))
 
 
 class Connection:
@@ -73,7 +75,7 @@ class Connection:
         limit = max(self._timeout, START_TIMEOUT)
         try:
             if self._server.url is None:
-                self._process = self._start_process()
+                self._process = await self._start_process()
             self._task = asyncio.create_task(self._run(ready))
             pending: list[asyncio.Future[Any]] = [ready, self._task]
             await asyncio.wait(pending, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -114,7 +116,7 @@ class Connection:
             raise self._error(f"returned an invalid response to {name}: {quote(str(error))}") from None
 
     async def close(self) -> None:
-        """Close the connection, and stop the server process with its children."""
+        """Close the connection, and stop the server process with its descendants."""
         self._closing.set()
         if self._task is None:
             return
@@ -126,15 +128,17 @@ class Connection:
                 self._process.kill()
         await asyncio.wait({self._task}, timeout=3 * GRACE_PERIOD)
 
-    def _start_process(self) -> ServerProcess:
+    async def _start_process(self) -> ServerProcess:
         command = self._server.command
         try:
-            return ServerProcess(list(command))
+            process = ServerProcess(command, self._server.environment)
+            await process.started()
         except FileNotFoundError:
             raise ModelError(f"the tool server {self._keys.hide(command[0])!r} cannot be started: no such program") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ModelError(f"the tool server {self._server.name} cannot be started: {reason}") from None
+        return process
 
     async def _run(self, ready: "asyncio.Future[Client]") -> None:
         from mcp import Client

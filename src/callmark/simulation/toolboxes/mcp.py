@@ -17,6 +17,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError
+from callmark.models.open_files import is_out_of_files
 from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
 from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
@@ -145,8 +146,9 @@ class McpToolSource:
             try:
                 connection = await Connection(self._server, timeout=self._timeout, keys=self.keys, mode=self._mode).start()
             except ModelError as error:
-                self._failed_starts += 1
-                self._failure = str(error)
+                if not is_out_of_files(error):  # a later start may succeed
+                    self._failed_starts += 1
+                    self._failure = str(error)
                 raise
         self._failed_starts = 0
         return connection

@@ -1,18 +1,18 @@
 """A tool server as a process: MCP messages over its standard input and output, one JSON line each.
 
 The official SDK implements the protocol; the pipes are ours, so that a misbehaving process (floods its output, hangs, closes its output,
-leaves children behind) uses bounded memory and is stopped with its children when its streams are exited, even on cancellation. A process
-belongs to one event loop.
+leaves children behind) uses bounded memory and is stopped with its descendants when its streams are exited, even on cancellation. A
+process belongs to one event loop.
 """
 
 import asyncio
-import os
 import signal
-import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
 from typing import Any
+
+from callmark.models.child_process import ChildProcess
 
 MAX_LINE = 16 << 20  # bytes of a message
 MAX_NOISE = 16 << 20  # bytes without a response; a line counts as at least _MIN_LINE_SIZE
@@ -25,28 +25,32 @@ _MAX_SHOWN = 300  # characters
 
 
 class ServerProcess:
-    """Starts the process; raises `OSError` or `ValueError` if that fails.
+    """Starts the process; raises `OSError` or `ValueError` if that fails, and `started` raises if the program cannot be executed.
 
     `exit_reason` says why it exited by itself or was stopped for misbehaving; empty while it runs, and after a normal shutdown.
     """
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
         self.exit_reason = ""
         self._is_killed = False  # by us
         self._garbage = b""
         self._errors = _Tail()
         self._loop = asyncio.get_running_loop()
+        self._started: asyncio.Future[OSError | None] = self._loop.create_future()
         self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._process = subprocess.Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # its children can be killed with it, and Ctrl-C does not reach it
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},  # otherwise a Python server loses its last output
-        )
+        self._process = ChildProcess(command, environment)
         Thread(target=self._wait, name="callmark-tool-server", daemon=True).start()
+
+    async def started(self) -> None:
+        """Wait until the program runs; raise the `OSError` that prevents it. A call that is cancelled or fails ends the process."""
+        try:
+            problem = await asyncio.shield(self._started)
+        except BaseException:
+            self.discard()
+            raise
+        if problem is not None:
+            self.discard()
+            raise problem
 
     @property
     def output_tail(self) -> str:
@@ -58,15 +62,12 @@ class ServerProcess:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Any]:
-        """Yield the ends of its pipes for the SDK. Exiting closes its input, waits a grace period, then kills it with its children."""
+        """Yield the ends of its pipes for the SDK. Exiting closes its input, waits a grace period, then kills it with its descendants."""
         import anyio
         from mcp.shared.message import SessionMessage
 
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](float("inf"))
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
         pipes: list[asyncio.BaseTransport] = []
         tasks: list[asyncio.Task[None]] = []
         stdin: asyncio.WriteTransport | None = None
@@ -88,16 +89,21 @@ class ServerProcess:
                 task.cancel()
             for pipe in pipes:
                 pipe.close()
-            for item in (incoming, read, write, outgoing, self._process.stdin, self._process.stdout, self._process.stderr):
+            for item in (incoming, read, write, outgoing):
                 item.close()
+            self._close_pipes()
             await asyncio.wait({self._exited, *tasks}, timeout=GRACE_PERIOD)
 
     def kill(self) -> None:
-        """Kill it with its children, unless it has exited. Its process id is not reused before it is waited for."""
-        if self._process.returncode is None:
+        """Kill it with its descendants, unless it has exited."""
+        if not self._exited.done():
             self._is_killed = True
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+
+    def discard(self) -> None:
+        """Kill it before its streams were used."""
+        self.kill()
+        self._close_pipes()
 
     async def wait_for_exit(self) -> str:
         """Wait up to the grace period for it to exit, and return the reason; empty if it still runs."""
@@ -147,16 +153,27 @@ class ServerProcess:
             self.kill()
             self.exit_reason = reason
 
+    def _close_pipes(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            pipe.close()
+
     def _wait(self) -> None:
-        """Wait for it to exit, in a thread, and kill the children it left behind before its process id is reused."""
-        pid = self._process.pid
-        if hasattr(os, "waitid"):
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-        status = self._process.wait()
+        """Wait for it to start and to exit, in a thread."""
+        problem = None
+        try:
+            self._process.wait_until_started()
+        except OSError as error:
+            problem = error
+        self._call_in_loop(self._set_started, problem)
+        self._call_in_loop(self._set_exit_reason, self._process.wait())
+
+    def _call_in_loop(self, function: Callable[..., None], argument: object) -> None:
         with suppress(RuntimeError):  # the loop is closed already
-            self._loop.call_soon_threadsafe(self._set_exit_reason, status)
+            self._loop.call_soon_threadsafe(function, argument)
+
+    def _set_started(self, problem: OSError | None) -> None:
+        if not self._started.done():
+            self._started.set_result(problem)
 
     def _set_exit_reason(self, status: int) -> None:
         reason = f"it was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else f"it exited with status {status}"

@@ -1,0 +1,201 @@
+"""Find secrets in text, however the text encodes them, and replace them by `…`.
+
+A secret is found as it is, with any of its characters escaped as in JSON, Python, a URL or HTML (`\\u0041`, `\\x41`, `%41`, `&#65;`), also
+where the text around it was escaped again, and in Base64, wherever it is inside an encoded text. The result is checked once more: a text
+that still contains a secret, in a mixture of encodings that is not known here, is replaced as a whole.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Struct, structs
+
+T = TypeVar("T")
+
+HIDDEN = "…"
+MIN_LENGTH = 8  # characters of a secret: shorter ones, such as `1` and `admin`, occur in ordinary text too
+
+_ROUNDS = 3  # encodings inside one another
+_ESCAPE = re.compile(
+    r"""\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/])|([nrt]))"""
+    r"|((?:%(?:25)*[0-9a-fA-F]{2})+)"
+    r"|&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));?"
+)
+_CODED_CHARACTER = r"\\[ux][0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|&[#aglq]"
+_PERCENT = re.compile(r"%(?:25)*([0-9a-fA-F]{2})")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_BACKSLASHED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "\n": "n", "\r": "r", "\t": "t"}
+_LETTERS = {letter: character for character, letter in _BACKSLASHED.items()}
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_URL_SAFE = str.maketrans("+/", "-_")
+_MAX_CODE = 0x10FFFF
+
+
+class Secrets:
+    """A set of secrets to look for. Those that are too short are ignored."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        long_enough = {secret for secret in secrets if len(secret) >= MIN_LENGTH}
+        self._secrets = [_Secret(secret) for secret in sorted(long_enough, key=len, reverse=True)]  # one may contain another
+
+    def hide(self, text: str) -> str:
+        """Return the text with every secret replaced by `…`."""
+        if not self.is_in(text):
+            return text
+        hidden = text
+        for secret in self._secrets:
+            hidden = secret.hide(hidden)
+        return HIDDEN if self.is_in(hidden) else hidden
+
+    def redact(self, value: T) -> T:
+        """Return a value of any kind (text, bytes, JSON, a `Struct`) without secrets in its texts, at any depth; keys of objects included.
+
+        A number that contains a secret becomes `…`, except in a field of a `Struct`. A value without secrets is returned unchanged.
+        """
+        if not self._secrets or not self._may_be_in(value):
+            return value
+        return cast("T", self._redact(value))
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a secret is in the text."""
+        if not self._secrets:
+            return False
+        return self._finds(text) or (self._coded_character.search(text) is not None and self._finds(decode_escapes(text)))
+
+    def _may_be_in(self, value: object) -> bool:
+        """Return whether the JSON of a value contains a secret: one search in place of one for each text in it."""
+        if isinstance(value, str | bytes):
+            return True
+        try:
+            return self.is_in(msgspec.json.encode(value).decode())
+        except (TypeError, ValueError, OverflowError, RecursionError):  # numbers and texts that JSON cannot have
+            return True
+
+    def _redact(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.hide(value)
+            case bytes():
+                return self.hide(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            case dict():
+                return {self._redact(key): self._redact(item) for key, item in value.items()}
+            case list() | tuple():
+                return type(value)(map(self._redact, value))
+            case Struct():
+                fields = {name: getattr(value, name) for name in value.__struct_fields__}
+                return structs.replace(value, **{name: self._redact(item) for name, item in fields.items() if not _is_number(item)})
+        return HIDDEN if _is_number(value) and self.is_in(str(value)) else value
+
+    def _finds(self, text: str) -> bool:
+        return self._search(text.encode("utf-8", "surrogatepass")) is not None
+
+    @cached_property
+    def _search(self) -> Any:
+        import re2  # one pass for any number of secrets
+
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        forms = {form.encode("utf-8", "surrogatepass") for secret in self._secrets for form in secret.forms}
+        return re2.compile(b"|".join(map(re2.escape, sorted(forms))), options).search
+
+    @cached_property
+    def _coded_character(self) -> re.Pattern[str]:
+        """Match where decoding can matter. Most texts have line breaks and quotes with a backslash, and most secrets have neither."""
+        letters = {_BACKSLASHED[character] for secret in self._secrets for character in secret.text if character in _BACKSLASHED}
+        return re.compile(_CODED_CHARACTER + (rf"|\\[{re.escape(''.join(sorted(letters)))}]" if letters else ""))
+
+
+class _Secret:
+    """One secret, and the forms in which it is looked for in a text whose escapes are decoded."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        decoded = decode_escapes(text)
+        plain = {text, decoded} if len(decoded) >= MIN_LENGTH else {text}
+        self._base64 = sorted(set(_base64_forms(text)))
+        self.forms = plain | set(self._base64) | {form.translate(_URL_SAFE) for form in self._base64}
+
+    def hide(self, text: str) -> str:
+        """Replace the secret in a text."""
+        decoded = decode_escapes(text)
+        if not any(form in text or form in decoded for form in self.forms):
+            return text
+        return self._pattern.sub(HIDDEN, text.replace(self.text, HIDDEN))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join([_escaped_pattern(self.text), *(_escaped_pattern(form, {"+": "-", "/": "_"}) for form in self._base64)]))
+
+
+def decode_escapes(text: str) -> str:
+    """Return the text with the escapes of JSON, Python, URLs and HTML decoded, one inside another too."""
+    for _ in range(_ROUNDS):
+        decoded = _SURROGATE_PAIR.sub(_join_pair, _ESCAPE.sub(_decode, text))
+        if decoded == text:
+            break
+        text = decoded
+    return text
+
+
+def _decode(found: re.Match[str]) -> str:
+    unicode, byte, character, letter, percents, decimal, hexadecimal, entity = found.groups()
+    if percents:
+        return bytes(int(code, 16) for code in _PERCENT.findall(percents)).decode("utf-8", "surrogateescape")
+    if entity:
+        return _ENTITIES[entity]
+    if character or letter:
+        return _LETTERS[character or letter]
+    code = int(decimal) if decimal else int(unicode or byte or hexadecimal, 16)
+    return chr(code) if code <= _MAX_CODE else found[0]
+
+
+def _join_pair(found: re.Match[str]) -> str:
+    return found[0].encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def _base64_forms(secret: str) -> Iterator[str]:
+    """Yield the characters of a Base64 text that depend on the secret alone, for each of its three positions in the text."""
+    data = secret.encode("utf-8", "surrogateescape" if _is_escaped(secret) else "surrogatepass")
+    for before in range(3):
+        encoded = b64encode(b"\0" * before + data).decode()
+        yield encoded[-(-before * 4 // 3) : (before + len(data)) * 4 // 3]
+
+
+def _is_escaped(text: str) -> bool:
+    """Return whether all surrogates in a text stand for bytes that are not UTF-8, as in the environment."""
+    return all("\udc80" <= character <= "\udcff" for character in text if "\ud800" <= character <= "\udfff")
+
+
+def _escaped_pattern(text: str, also: dict[str, str] | None = None) -> str:
+    """Return a pattern for the text with each character as it is or escaped. Quantifiers are possessive: nothing is tried twice."""
+    once = re.sub(r"\\+", r"\\", text)  # escaping changes the number of backslashes
+    return "".join(f"(?:{'|'.join(_alternatives(character, (also or {}).get(character)))})" for character in once)
+
+
+def _alternatives(character: str, also: str | None) -> Iterator[str]:
+    code = ord(character)
+    if character == "\\":
+        yield r"\\++"
+    yield re.escape(character)
+    if also:
+        yield re.escape(also)
+    if character in _BACKSLASHED and character != "\\":
+        yield rf"\\++{re.escape(_BACKSLASHED[character])}"
+    if character == " ":
+        yield r"\+"
+    units = character.encode("utf-16-be", "surrogatepass")
+    yield "(?i:" + "".join(rf"\\++u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)) + ")"
+    if code < 0x100:
+        yield rf"(?i:\\++x{code:02x})"
+    yield "(?i:" + "".join(f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass")) + ")"
+    yield rf"&\#0*+{code};?"
+    yield rf"(?i:&\#x0*+{code:x};?)"
+    yield from (f"&{name};?" for name, meant in _ENTITIES.items() if meant == character)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
