@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint docs bench bench-peers parity proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,17 @@ lint: $(VENV)/developed            ## check style, types and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+fuzz: $(VENV)/developed            ## read 1,000,000 mutated inputs (FUZZ=20000 for a share); what fails is added to tests/fuzz/corpus
+	$(BIN)/python -m tests.fuzz
+
+$(VENV)-audit/installed:
+	@$(PYTHON) -m venv $(VENV)-audit
+	@$(VENV)-audit/bin/python -m pip --disable-pip-version-check -q install pip-audit || echo "pip-audit cannot be installed"
+	@touch $@
+
+audit: $(VENV)/developed $(VENV)-audit/installed   ## list the licenses of the default install, and its known vulnerabilities
+	$(BIN)/python -m tests.audit --pip-audit $(VENV)-audit/bin/pip-audit
+
 docs: $(VENV)/developed            ## build the documentation site into site/; open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -88,7 +99,7 @@ parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
-PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills synthesis viewer
+PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer
 proof: $(VENV)/developed           ## run the long checks: a 2 GB file, memory, kills, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \
@@ -99,4 +110,4 @@ picture: $(VENV)/developed         ## update the screenshots in the README and t
 	$(BIN)/python docs/picture.py
 
 clean:           ## remove everything that make created
-	rm -rf $(VENV) $(PEERS) site callmark-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-audit $(PEERS) site callmark-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,6 +17,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _cache = TemporaryDirectory(prefix="callmark-tests-")  # answers are remembered in the user's cache folder: never by a test
 os.environ["CALLMARK_CACHE"] = os.path.join(_cache.name, "predictions.sqlite")
+os.environ["XDG_DATA_HOME"] = _cache.name  # consent is remembered there
+os.environ.pop("CALLMARK_TRUST", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell sets it for what runs in the background: every child would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)

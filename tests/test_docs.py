@@ -190,6 +190,12 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_page_installs_callmark_from_an_index(page: Path) -> None:
+    """The package is on no index. An extra of the installed package is found without one."""
+    assert not re.search(r"pip install callmark\b(?!\[)", page.read_text(encoding="utf-8"))
+
+
 def test_console_blocks_are_read_as_the_guide_at_the_top_says() -> None:
     console = "- step\n\n    ```console\n    $ callmark a \\\n      --b  # exit status 2\n    out\n    $ c\n    ```\n"
     first, second = blocks(console + '\n```json title="x.json"\n{}\n```\n')

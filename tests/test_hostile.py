@@ -282,7 +282,7 @@ def test_the_tools_file_may_be_indented_or_one_tool_per_line(tmp_path: Path) -> 
         side.write_text(text)
         assert next(iter(callmark.load(path, tools=side))).tools[0].name == "f"
     side.write_text('[{"name": "f"}]\ngarbage')
-    with pytest.raises(BadInput, match="tools.json: tools: invalid JSON at character 18"):
+    with pytest.raises(BadInput, match="tools.json: invalid JSON at character 18"):
         callmark.load(path, tools=side)
 
 

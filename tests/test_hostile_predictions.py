@@ -153,10 +153,10 @@ ROWS: dict[str, tuple[Callable[[], str], str]] = {
         "p.jsonl, line 1: id: expected a string or a number, got an object.",
     ),
     "an id that is true": (lambda: '{"id": true, "tool_calls": []}', "id: expected a string or a number, got a boolean."),
-    "a trial below 0": (lambda: '{"id": "q1", "trial": -1, "tool_calls": []}', "trial: expected a whole number of at least 0, got -1."),
+    "a trial below 0": (lambda: '{"id": "q1", "trial": -1, "tool_calls": []}', "trial: expected an integer of at least 0, got -1."),
     "a trial of 400 digits": (
         lambda: f'{{"id": "q1", "trial": {"1" * 400}, "tool_calls": []}}',
-        "trial: expected a whole number of at least 0, got 1111111111111111111111111111111111111111.",
+        "trial: expected an integer of at least 0, got 1111111111111111111111111111111111111111.",
     ),
     "a trial of 5,000 digits": (lambda: f'{{"id": "q1", "trial": {"1" * 5000}, "tool_calls": []}}', "p.jsonl, line 1: "),
     "bytes that are no text": (lambda: '{"id": "q1", "tool_calls": [], "x": "\udcff"}', "not valid UTF-8: byte 0xff"),
@@ -216,8 +216,8 @@ def test_hostile_ids_find_their_case(cli: Cli, name: str, jobs: str) -> None:
     write_rows(Path("p.jsonl"), answer("[]", name), answer("[]", name), answer("[]", f"{name}!"), answer("[]", f"{name}!"))
     done = graded(cli, jobs=jobs)
     assert done.status == 3
-    assert "2 predictions without a case" in done.out or "1 prediction without a case" in done.out
-    assert "2 repeated predictions" in done.out
+    assert "2 predictions ignored: no matching case" in done.out or "1 prediction ignored: no matching case" in done.out
+    assert "2 duplicate predictions" in done.out
     assert len(done.out) < 4000
     assert faults() == ["no_call"]
 
@@ -237,7 +237,7 @@ def test_hostile_ids_in_messages(cli: Cli, name: str) -> None:
     assert done.status == 2
     assert "p.jsonl: no prediction matches a case" in done.err
     write_rows(Path("eval.jsonl"), case(name), case(name))
-    assert "duplicate case id" in graded(cli).err
+    assert "duplicate case ID" in graded(cli).err
 
 
 def nested(depth: int, value: Any) -> Any:

@@ -64,11 +64,16 @@ _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
 
 class Config(Struct, frozen=True):
-    """The content of `callmark.toml`: grading settings, models by name, and the thresholds of the gate."""
+    """The content of `callmark.toml`: grading settings, models by name, and the thresholds of the gate.
+
+    `found` is the path of a file that was found in the current folder. What it runs, imports or sends needs the user's consent
+    (`trust.py`). It is empty for a file that the user named.
+    """
 
     grading: GradingSettings = GradingSettings()
     models: dict[str, ModelSettings] = {}
     gate: Gate = Gate()
+    found: str = ""
 
 
 def read_grading_settings(path: str | None = None) -> GradingSettings:
@@ -93,6 +98,7 @@ def read_config(path: str | None = None) -> Config:
             parse_grading(tables.get("evaluators", {}), tables.get("match", {}), folder=file.parent),
             parse_models(tables.get("models", {})),
             parse_gate(tables.get("gate", {})),
+            found="" if path else FILE_NAME,
         )
     except BadInput as error:
         raise BadInput(f"{name}: {error}", error.hint) from None
@@ -253,7 +259,7 @@ def _check_thresholds(gate: Mapping[str, Any]) -> None:
                 raise BadInput(f"[gate] {key}: {metric}: expected a number, got {threshold!r}")
     errors = gate.get("max_errors", 0)
     if not isinstance(errors, int) or isinstance(errors, bool):
-        raise BadInput(f"[gate] max_errors: expected a whole number, got {errors!r}")
+        raise BadInput(f"[gate] max_errors: expected an integer, got {errors!r}")
 
 
 def _flatten(thresholds: dict[str, Any]) -> dict[str, Any]:

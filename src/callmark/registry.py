@@ -36,6 +36,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tau-bench": "callmark.formats.tau_bench:FORMAT",
         "anthropic": "callmark.formats.anthropic:FORMAT",
         "deepfabric": "callmark.formats.deepfabric:FORMAT",
+        "by-reference": "callmark.formats.by_reference:FORMAT",
     },
     "text_formats": {
         "hermes": "callmark.calls.text.hermes:FORMAT",

@@ -96,7 +96,8 @@ class SourceRow(Struct, frozen=True, gc=False):
     `row` is the whole row in its own format. The JSON of each message in the OpenAI chat format is in `texts`, or still inside `body`, an
     object with a `messages` key. The JSON belongs to exactly these `messages` and `tools` (`raw_tools`): a conversation whose messages or
     tools were replaced is serialized from scratch. `openai_calls` means that every call is already in the OpenAI format. For a case, the
-    JSON of each expected call is in `expected_texts`, or still inside `expected_body`, an object with a `tool_calls` key.
+    JSON of each expected call is in `expected_texts`, or still inside `expected_body`, an object with a `tool_calls` key; `conversation` is
+    the conversation that it was cut from, if that is known.
     """
 
     messages: Sequence["Message"] = ()
@@ -109,6 +110,7 @@ class SourceRow(Struct, frozen=True, gc=False):
     expected: Sequence[Call] = ()
     expected_texts: Sequence[Text] = ()
     expected_body: Text = b""
+    conversation: "Conversation | None" = None
 
 
 class Conversation(Struct, frozen=True, gc=False):

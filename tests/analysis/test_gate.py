@@ -59,8 +59,8 @@ def test_unbounded_metric_may_exceed_0_to_1() -> None:
 @pytest.mark.parametrize(
     "bound, significant, after, met, text",
     [
-        (0.02, False, 39, True, ".975, baseline .95"),
-        (0.0, False, 38, True, ".95, baseline .95"),
+        (0.02, False, 39, True, ".975, baseline .95: no drop, at most .02 allowed"),
+        (0.0, False, 38, True, ".95, baseline .95: no drop, at most 0 allowed"),
         (0.05, False, 36, True, ".9, baseline .95: drop .05 ≤ .05"),
         (0.02, False, 36, False, ".9, baseline .95: drop .05 > .02"),
         (0.02, True, 36, True, ".9, baseline .95: drop .05 > .02, but within noise"),
@@ -116,8 +116,8 @@ def test_unfinished_run_never_passes() -> None:
 @pytest.mark.parametrize(
     "gate, sentence",
     [
-        (Gate(), "the gate has no threshold: every run would pass"),
-        (Gate(baseline="base"), "the gate has no threshold: every run would pass"),
+        (Gate(), "the gate has no thresholds: every run would pass"),
+        (Gate(baseline="base"), "the gate has no thresholds: every run would pass"),
         (Gate(min={"call.scor": 0.5}), "unknown metric 'call.scor'. Did you mean call.score?"),
         (Gate(min={"xyz": 0.5}), "unknown metric 'xyz'"),
         (Gate(max_drop={"schema.overall": 0.5}, baseline="base"), "unknown metric 'schema.overall'"),
@@ -128,7 +128,7 @@ def test_unfinished_run_never_passes() -> None:
         (Gate(min={"call.score": -0.5}), "--min: call.score: expected a number from 0 to 1, got -0.5"),
         (Gate(min={"call.score": float("nan")}), "--min: call.score: expected a number, got nan"),
         (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "--max-drop: call.score: expected a number, got inf"),
-        (Gate(max_errors=-1), "--max-errors: expected 0 or more, got -1"),
+        (Gate(max_errors=-1), "--max-errors: expected an integer of at least 0, got -1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.pairing import Pairing, assign, compare_arguments, compare_similar, pair_calls
+from callmark.calls.assignment import assign
+from callmark.calls.pairing import Pairing, compare_arguments, compare_similar, pair_calls
 from callmark.types import Call
 from tests.rows import tool_call
 

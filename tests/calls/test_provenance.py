@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callmark.calls.provenance import SourceIndex, fast_hallucinated, find_origins
+from callmark.calls.provenance import fast_hallucinated, find_origins
+from callmark.calls.source_index import SourceIndex
 from callmark.types import Call, Message, Tool
 
 

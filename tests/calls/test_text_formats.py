@@ -560,4 +560,4 @@ def test_a_text_format_of_an_installed_package_is_used(cli: Cli, tmp_path: Path)
     graded = cli("grade", cases, "-p", predictions, "--parse", "arrows", "--out", tmp_path / "runs", "--json")
     assert json.loads(graded.out)["summary"]["metrics"]["call.score"]["mean"] == 1
     refused = cli("grade", cases, "-p", predictions, "--parse", "arows")
-    assert (refused.status, "is not one of" in refused.err) == (2, True)
+    assert (refused.status, "--parse: expected auto, " in refused.err) == (2, True)

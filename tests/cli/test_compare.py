@@ -116,13 +116,13 @@ def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
-        "callmark: base and other have different cases (one.jsonl, two.jsonl).\n"
-        "Use callmark compare --common to compare the cases whose ids both runs have.\n"
+        "callmark: base and other have different datasets (one.jsonl, two.jsonl).\n"
+        "To compare the cases whose IDs are in both runs: callmark compare --common\n"
     )
     completed = cli("compare", "base", "other", "--common")
     assert completed.status == 0
     assert completed.out.startswith("other is better than base: ")
-    assert "(40 common cases)\n  Different datasets: cases are matched by id\n" in completed.out
+    assert "(40 common cases)\n  Different datasets: cases are matched by ID\n" in completed.out
     assert "  10 cases only in other, excluded\n" in completed.out
     assert json.loads(cli("compare", "base", "other", "--common", "--json").out)[0]["common"] is True
 
@@ -168,7 +168,7 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
         (["base", "base"], "callmark: base: given twice, expected different runs.\n"),
         (["base", "tuned", "./tuned/"], "callmark: tuned: given twice, expected different runs.\n"),
         (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
-        (["base", "."], "callmark: .: not a run: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
+        (["base", "."], "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
         (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),
         (["base", "bent"], "callmark: bent/run.json: version: expected 1, got no version.\n"),
         (["base", "ungraded"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),

@@ -142,7 +142,7 @@ def test_shell_is_detected(home: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
     )
     monkeypatch.delenv("SHELL")
     assert "but $SHELL is not set." in cli("--install-completion").err
-    assert "--install-completion: 'ksh' is not one of 'bash', 'zsh', 'fish'." in cli("--install-completion", "ksh").err
+    assert "--install-completion: expected bash, zsh or fish, got 'ksh'." in cli("--install-completion", "ksh").err
 
 
 def test_standard_folders_can_be_moved(home: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

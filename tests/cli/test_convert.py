@@ -49,8 +49,8 @@ def test_generated_ids_are_counted(cli: Cli, tmp_path: Path, format_name: str, m
         "left_out": {},
     }
     notes = cli("convert", path, "-o", out, "--to", format_name).out
-    assert (f"{made_up} id" in notes) == bool(made_up)
-    assert ("replaced 1 call id" in notes) == bool(replaced)
+    assert (f"generated {made_up} ID" in notes) == bool(made_up)
+    assert ("replaced 1 call ID" in notes) == bool(replaced)
 
 
 def test_dropped_row_fields_are_reported(cli: Cli, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize("given, target, sentence", [
     ("decision point", "anthropic", "1:1: a case cannot be written in the Anthropic format, which has no field for expected calls."),
     ("decision point", "sharegpt", "1:1: a case cannot be written in the ShareGPT format, which has no field for expected calls."),
-    ("decision point", "scenarios", "1:1: not a scenario: it has no instructions for a user."),
+    ("decision point", "scenarios", "1:1: not a scenario: instructions is missing."),
     ("scenario", "openai", "s1: a scenario cannot be written in the openai format."),
     ("scenario", "deepfabric", "s1: a case cannot be written in the DeepFabric format, which has no field for expected calls."),
 ])  # fmt: skip

@@ -172,8 +172,8 @@ def test_memory_does_not_grow_with_rows(cli: Cli, run: Path, form: str) -> None:
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["base"], "callmark: Missing option '--to'."),
-        (["base", "--to", "xlsx"], "callmark: --to: 'xlsx' is not one of 'csv', 'parquet', 'jsonl'.\n"),
+        (["base"], "callmark: --to is missing: expected csv, parquet or jsonl."),
+        (["base", "--to", "xlsx"], "callmark: --to: expected csv, parquet or jsonl, got 'xlsx'.\n"),
         (["nowhere", "--to", "csv"], "callmark: nowhere: no such run.\n"),
         (["ungraded", "--to", "csv"], "callmark: ungraded: the run has not been graded.\n"),
         (["lines", "--to", "csv"], "callmark: lines/grades.jsonl, line 2: not a valid grade: "),

@@ -80,7 +80,7 @@ def test_result_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) ->
         completed = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")
         assert completed.status == int(mark == "❌")
         SCHEMA.validate("out/gate.xml")
-        assert Path(f"out/{bound}.md").read_text(encoding="utf-8").startswith(f"### {mark} callmark gate: tuned\n")
+        assert Path(f"out/{bound}.md").read_text(encoding="utf-8").startswith(f"### {mark} callmark gate: `tuned`\n")
 
 
 def test_summary_is_appended_to_its_file(cli: Cli, workdir: Path) -> None:
@@ -94,14 +94,14 @@ def test_summary_is_appended_to_its_file(cli: Cli, workdir: Path) -> None:
         SCHEMA.validate("gate.xml")
     first, _, rest = Path("all.md").read_text(encoding="utf-8").partition("\n")
     assert first == "# Build"
-    assert rest.count("### ✅ callmark gate: tuned\n\n2 of 2 thresholds met.\n") == 2
-    assert "| .9 ≥ .1 |\n| ✓ | errors | 0 ≤ 0 |\n\n###" in rest  # a blank line between the two
-    assert rest.endswith("| .9 ≥ .2 |\n| ✓ | errors | 0 ≤ 0 |\n")
+    assert rest.count("### ✅ callmark gate: `tuned`\n\n2 of 2 thresholds met.\n") == 2
+    assert "| `.9 ≥ .1` |\n| ✓ | `errors` | `0 ≤ 0` |\n\n###" in rest  # a blank line between the two
+    assert rest.endswith("| `.9 ≥ .2` |\n| ✓ | `errors` | `0 ≤ 0` |\n")
 
 
 def test_summary_is_written_to_standard_output(cli: Cli, workdir: Path) -> None:
     completed = cli("gate", "tuned", "--max-errors", "0", "--summary", "-")
-    assert completed.out.startswith("### ✅ callmark gate: tuned\n")
+    assert completed.out.startswith("### ✅ callmark gate: `tuned`\n")
     assert completed.out.endswith("\nGate passed: 1 of 1 threshold met\n  ✓ errors   0 ≤ 0\n")
 
 
@@ -144,7 +144,7 @@ def test_hostile_names_are_escaped_in_every_output(cli: Cli, workdir: Path) -> N
     assert cli("gate", "evil", "--max-errors", "0", "--junit", "gate.xml", "--summary", "gate.md").status == 0
     SCHEMA.validate("gate.xml")
     heading = Path("gate.md").read_text(encoding="utf-8").splitlines()[0]
-    assert heading == r'### ✅ callmark gate: "\>\<script\>\\x1b\[2J \|x\|'
+    assert heading == r"""### ✅ callmark gate: `"><script>\x1b[2J \x7cx\x7c`"""
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ DROP = ["--max-drop", "call.score=0.1"]
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["tuned"], "callmark: the gate has no threshold: every run would pass.\nPass at least one, for example --min call.score=0.9.\n"),
+        (["tuned"], "callmark: the gate has no thresholds: every run would pass.\nPass at least one, for example --min call.score=0.9.\n"),
         (
             ["tuned", "--min", "call.scor=0.9"],
-            "callmark: unknown metric 'call.scor'. Did you mean call.score?\ncallmark gate RUN --list lists a run's metrics.\n",
+            "callmark: unknown metric 'call.scor'. Did you mean call.score?\ncallmark gate RUN --list lists the metrics of a run.\n",
         ),
         (["tuned", "--min", "grace=0.9"], "callmark: unknown metric 'grace'.\n"),
         (["tuned", "--min", "schema.overall=0.9"], "callmark: unknown metric 'schema.overall'"),
@@ -202,13 +202,13 @@ DROP = ["--max-drop", "call.score=0.1"]
         ),
         (
             ["tuned", "--baseline", "base"],
-            "callmark: --baseline has no effect without --max-drop.\nPass --max-drop METRIC=NUMBER, the greatest drop allowed.\n",
+            "callmark: --baseline has no effect without --max-drop.\nPass --max-drop METRIC=NUMBER, the largest drop allowed.\n",
         ),
         (["tuned", "--baseline", "base", "--min", "call.score=0.5"], "callmark: --baseline has no effect without --max-drop.\n"),
         (["tuned", "--significant", "--min", "call.score=0.5"], "callmark: --significant has no effect without --max-drop.\n"),
-        (["tuned", "--max-errors", "-1"], "callmark: --max-errors: expected 0 or more, got -1.\n"),
-        (["tuned", "--max-errors", "few"], "callmark: --max-errors: expected a whole number, got 'few'.\n"),
-        ([], "callmark: Missing argument 'RUN'.\n"),
+        (["tuned", "--max-errors", "-1"], "callmark: --max-errors: expected an integer of at least 0, got -1.\n"),
+        (["tuned", "--max-errors", "few"], "callmark: --max-errors: expected an integer, got 'few'.\n"),
+        ([], "callmark: RUN is missing.\n"),
         (["nowhere", "--max-errors", "0"], "callmark: nowhere: no such run.\n"),
         (["nowhere", "--list"], "callmark: nowhere: no such run.\n"),
         (["ungraded", "--max-errors", "0"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),
@@ -217,7 +217,7 @@ DROP = ["--max-drop", "call.score=0.1"]
         (["tuned", "--baseline", "nowhere", *DROP], "callmark: nowhere: no such run.\n"),
         (["tuned", "--baseline", "ungraded", *DROP], "callmark: ungraded: the run has not been graded.\n"),
         (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned: given twice, expected different runs.\n"),
-        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned have different cases (two.jsonl, one.jsonl).\n"),
+        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned have different datasets (two.jsonl, one.jsonl).\n"),
         (["tuned", "--baseline", "errors", *DROP], "callmark: no case is scored in both errors and tuned: "),
         (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base: expected a file to write, got a directory.\n"),
         (
@@ -245,7 +245,7 @@ def test_invalid_thresholds_are_refused(cli: Cli, workdir: Path, arguments: list
     assert completed.err.startswith(expected_text)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="whoever may write everywhere is refused nowhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_unwritable_summary_folder_is_reported(cli: Cli, workdir: Path) -> None:
     workdir.joinpath("closed").mkdir(mode=0o500)
     for option in ("--junit", "--summary"):
@@ -292,10 +292,10 @@ def test_command_line_overrides_the_file(cli: Cli, workdir: Path) -> None:
         ("[gate]\nwishes = 3", "callmark.toml: [gate] unknown key 'wishes'.\n"),
         ("[gate]\nmin = 0.9", "callmark.toml: [gate] min: expected a table of METRIC = NUMBER, got 0.9.\n"),
         ('[gate]\nmin = { "call.score" = "0.9" }', "callmark.toml: [gate] min: call.score: expected a number, got '0.9'.\n"),
-        ("[gate]\nmax_errors = 1.5", "callmark.toml: [gate] max_errors: expected a whole number, got 1.5.\n"),
+        ("[gate]\nmax_errors = 1.5", "callmark.toml: [gate] max_errors: expected an integer, got 1.5.\n"),
         ("[gate]\nmin = { call.scor = 0.9 }", "callmark.toml: [gate] min: unknown metric 'call.scor'. Did you mean call.score?\n"),
         ("[gate]\nmin = { call.score = nan }", "--min: call.score: expected a number, got nan.\n"),
-        ("[gate]\nmax_errors = -1", "--max-errors: expected 0 or more, got -1.\n"),
+        ("[gate]\nmax_errors = -1", "--max-errors: expected an integer of at least 0, got -1.\n"),
     ],
 )
 def test_invalid_gate_tables_are_refused(cli: Cli, workdir: Path, text: str, expected_text: str) -> None:

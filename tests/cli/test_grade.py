@@ -246,7 +246,7 @@ def test_predictions_without_ids_are_matched_in_order(cli: Cli, shape: str) -> N
 def test_file_with_some_ids_missing_is_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), prediction_row("q1", CORRECT), {"tool_calls": [CORRECT]})
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
-    check_refused(completed, "p.jsonl, line 2: the row has no case id, but earlier rows do.", "Add a case id to every row")
+    check_refused(completed, "p.jsonl, line 2: the row has no case ID, but earlier rows do.", "Add a case ID to every row")
     no_run_left()
 
 
@@ -257,7 +257,10 @@ def test_parse_selects_the_text_format(cli: Cli) -> None:
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "parsed", "--parse", "pythonic")
     assert scores("runs/parsed")["q2"] == 1
     assert "2 predictions parsed from text" in completed.out
-    check_refused(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"), "'xml' is not one of 'auto', 'hermes'")
+    check_refused(
+        cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"),
+        "--parse: expected auto, hermes, mistral, llama3, json or pythonic, got 'xml'.",
+    )
 
 
 def test_errors_and_missing_predictions_are_excluded_from_means(cli: Cli) -> None:
@@ -297,8 +300,8 @@ def test_unmatched_predictions_are_counted(cli: Cli) -> None:
     )
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
-    assert "2 predictions without a case (the first is for zebra)\n" in completed.out
-    assert "2 repeated predictions ignored: the first that is not an error counts\n" in completed.out
+    assert "2 predictions ignored: no matching case (the first: zebra)\n" in completed.out
+    assert "2 duplicate predictions ignored: the first that is not an error counts\n" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
     assert info == {"name": "p.jsonl", "rows": 6, "unmatched": 2, "repeated": 2, "first_unmatched": "zebra"}
@@ -309,7 +312,7 @@ def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), prediction_row("zebra", CORRECT), prediction_row("yak", CORRECT))
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
     check_refused(
-        completed, "p.jsonl: no prediction matches a case. The first prediction is for 'zebra', the first case is 'q1'.", "matched by id"
+        completed, "p.jsonl: no prediction matches a case. The first prediction is for 'zebra', the first case is 'q1'.", "matched by ID"
     )
     no_run_left()
 
@@ -317,7 +320,7 @@ def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
 def test_repeated_case_ids_are_refused(cli: Cli) -> None:
     write_rows(Path("eval.jsonl"), case("q1"), case("q2"), case("q1"))
     completed = cli("grade", "eval.jsonl", "-p", write_half_correct())
-    check_refused(completed, "eval.jsonl, line 3: duplicate case id 'q1', first used in eval.jsonl, line 1.")
+    check_refused(completed, "eval.jsonl, line 3: duplicate case ID 'q1', first used in eval.jsonl, line 1.")
     no_run_left()
 
 
@@ -448,9 +451,12 @@ def test_evaluator_is_imported_from_the_current_folder(cli: Cli) -> None:
     "evaluator, sentence",
     [
         ("cal", "unknown evaluator 'cal'. Did you mean call?"),
-        ("nowhere:Suite", "evaluator 'nowhere:Suite': cannot import nowhere: ModuleNotFoundError"),
-        ("mine:Cuont", "evaluator 'mine:Cuont': module mine has no 'Cuont'. Did you mean Count?"),
-        ("mine:SUITE", "evaluator 'mine:SUITE': module mine has no 'SUITE'"),
+        (
+            "nowhere:Suite",
+            "evaluator 'nowhere:Suite': no module named nowhere.\nRun callmark in the folder that contains nowhere, or install it.",
+        ),
+        ("mine:Cuont", "evaluator 'mine:Cuont': module mine has no attribute 'Cuont'. Did you mean Count?"),
+        ("mine:SUITE", "evaluator 'mine:SUITE': module mine has no attribute 'SUITE'"),
         pytest.param(
             "exits:Suite",
             "evaluator 'exits:Suite': cannot import exits: SystemExit: bye",
@@ -713,8 +719,8 @@ def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
     completed = cli("grade", "runs/p")
     assert completed.status == 0
     assert contents("runs/p") == before
-    assert "1 prediction without a case (the first is for zebra)" in completed.out
-    assert "1 repeated prediction ignored" in completed.out
+    assert "1 prediction ignored: no matching case (the first: zebra)" in completed.out
+    assert "1 duplicate prediction ignored" in completed.out
     Path("callmark.toml").write_text('[match]\n"*.a" = {"$any" = true}\n')
     completed = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
     assert "Match rule *.a applied to 2 arguments" in completed.out
@@ -800,7 +806,7 @@ def edit_dataset_info(**fields: Any) -> None:
             lambda: Path("eval.jsonl").unlink(),
             ["runs/p: cannot find its cases at eval.jsonl.", "If the file was moved"],
         ),
-        (lambda: Path("runs/p/run.json").unlink(), ["runs/p: not a run: run.json is missing."]),
+        (lambda: Path("runs/p/run.json").unlink(), ["runs/p: not a run folder: run.json is missing."]),
         (lambda: Path("runs/p/run.json").write_text("{"), ["runs/p/run.json: "]),
         (lambda: Path("runs/p/run.json").write_text("[" * 100_000), ["runs/p/run.json: "]),
         (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json: "]),
@@ -832,7 +838,7 @@ def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[
 
 def test_folder_without_run_json_is_refused(cli: Cli) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
-    check_refused(cli("grade", "runs"), "runs: not a run: run.json is missing.", "Runs in this folder: p.")
+    check_refused(cli("grade", "runs"), "runs: not a run folder: run.json is missing.", "Runs in this folder: p.")
     check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p: expected a file, got a directory.", "Files in it: grades.jsonl")
     check_refused(cli("grade", "eval.jsonl"), "no predictions given for eval.jsonl.")
     assert os.listdir("runs") == ["p"]
@@ -907,7 +913,7 @@ def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
         (["-p", "base.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
         (["-p", "base.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
         (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: instructions is missing."),
-        (["-p", "base.jsonl", "--jobs", "0"], "--jobs: expected a whole number of at least 1, got '0'"),
+        (["-p", "base.jsonl", "--jobs", "0"], "--jobs: expected an integer of at least 1, got '0'"),
         (["-p", "base.jsonl", "-o", "base.jsonl"], "cannot be created: Not a directory."),
         (["-p", "base.jsonl", "-o", "/dev/full"], "cannot be created: Not a directory."),
         (["-p", "base.jsonl", "-o", "/proc/nowhere"], "cannot be created: "),
@@ -954,7 +960,7 @@ def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
     assert completed.status == 0
     assert "2 cases · scored 2" in completed.out
-    assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps them).\n"
+    assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps such rows).\n"
     assert scores("runs/p") == {"q1": 1.0, "q3": 0.0}
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "q", "--skip-bad", "--rejects", "r.jsonl", "--jobs", jobs)
     assert completed.err == "callmark: 2 rows could not be read and were skipped (saved to r.jsonl).\n"

@@ -129,16 +129,16 @@ def test_every_command_has_help_with_an_example(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["run", "x", "--limit", "0"], "--limit: expected a whole number of at least 1, got '0'."),
-        (["run", "x", "--limit", "many"], "--limit: expected a whole number of at least 1, got 'many'."),
-        (["run", "x", "--retries", "-1"], "--retries: expected a whole number of at least 0, got '-1'."),
+        (["run", "x", "--limit", "0"], "--limit: expected an integer of at least 1, got '0'."),
+        (["run", "x", "--limit", "many"], "--limit: expected an integer of at least 1, got 'many'."),
+        (["run", "x", "--retries", "-1"], "--retries: expected an integer of at least 0, got '-1'."),
         (["run", "x", "--timeout", "0"], "--timeout: expected a number above 0, got '0'."),
         (["run", "x", "--max-cost", "nan"], "--max-cost: expected a number above 0, got 'nan'."),
         (["run", "x", "--temperature", "inf"], "--temperature: expected a number, got 'inf'."),
         (["split", "x", "-o", "d", "--valid", "1.5"], "--valid: expected a number from 0 to 1, got '1.5'."),
-        (["split", "x", "-o", "d", "--seed", "1.5"], "--seed: expected a whole number, got '1.5'."),
-        (["view", "--port", "70000"], "--port: expected a whole number from 0 to 65535, got '70000'."),
-        (["expand", "x", "-o", "y", "--parallel", "both"], "--parallel: 'both' is not one of 'apart', 'together'."),
+        (["split", "x", "-o", "d", "--seed", "1.5"], "--seed: expected an integer, got '1.5'."),
+        (["view", "--port", "70000"], "--port: expected an integer from 0 to 65535, got '70000'."),
+        (["expand", "x", "-o", "y", "--parallel", "both"], "--parallel: expected apart or together, got 'both'."),
     ],
 )
 def test_bad_option_values_say_what_was_expected(cli: Cli, arguments: list[str], sentence: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.graded_runs import make_run, some
 from tests.rows import assistant, call, result, row, user, write_rows
 
 GOOD = row(user("hi 1"), assistant(call("f", {"a": 1})), result("1"))
@@ -69,6 +70,11 @@ def test_missing_file_and_directory_are_refused(cli: Cli, tmp_path: Path, comman
     assert (directory.status, directory.err) == (2, f"callmark: {folder}: expected a file, got a directory.\n")
 
 
+def test_command_without_skip_bad_does_not_suggest_it(cli: Cli, tmp_path: Path) -> None:
+    stopped = cli("tools", write_rows(tmp_path / "x.jsonl", "{"))
+    assert (stopped.status, stopped.err.splitlines()[-1]) == (2, "Fix the row.")
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_bad_rows_are_skipped_counted_and_rejected_on_request(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.jsonl"
@@ -101,8 +107,14 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
     [
         (["stat"], "unknown command 'stat'. Did you mean stats?"),
         (["stats", "x.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
-        (["stats"], "Missing argument 'FILE...'"),
-        (["stats", "x.jsonl", "--jsn"], "No such option"),
+        (["stats"], "FILE is missing."),
+        (["stats", "x.jsonl", "--jsn"], "unknown option '--jsn'. Did you mean --json?"),
+        (["stats", "--rejects"], "--rejects needs a value."),
+        (["stats", "x.jsonl", "--json=1"], "--json does not take a value."),
+        (["show", "x.jsonl", "y.jsonl"], "unexpected argument: y.jsonl."),
+        (["grade", "x.jsonl", "y.jsonl"], "unexpected argument: y.jsonl.\nPass predictions with --predictions FILE.\n"),
+        (["demo", "motel"], "expected store, hotel or chatbot, got 'motel'."),
+        (["export", "result"], "unknown command 'result'. Did you mean results?"),
         (["filter", "x.jsonl", "-o", "y.jsonl"], "no filter rule given."),
         (
             ["filter", "x.jsonl", "-o", "y.jsonl", "--require", "a >"],
@@ -112,7 +124,7 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
             ["show", "x.jsonl", "--row", "1", "--most-calls"],
             "only one of --row, --id, --most-calls and --search can be given: each selects a row.",
         ),
-        (["show", "x.jsonl", "--row", "9"], "x.jsonl: no row 9, the file has 1 row."),
+        (["show", "x.jsonl", "--row", "9"], "x.jsonl: no row 9; the file has 1 row."),
         (["show", "x.jsonl", "--id", "z"], "no row has the ID 'z' (1 row read)."),
         (["show", "x.jsonl", "--search", "zebra"], "no row contains 'zebra' (1 row read)."),
         (["expand", "x.jsonl", "-o", "."], ".: expected a file to write, got a directory."),
@@ -127,7 +139,7 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
             "character 9: expected a value or $result, got '$results)'.",
         ),
         (["stats", "x.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
-        (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: tools: expected a list of tools, got an object."),
+        (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: expected a list of tools, got an object."),
     ],
 )
 def test_invalid_command_lines_are_refused(
@@ -139,6 +151,30 @@ def test_invalid_command_lines_are_refused(
     assert completed.status == 2
     assert sentence in completed.err
     assert "Traceback" not in completed.err
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["compare", "base", "tuned"], "base: no such run. Did you mean runs/base?"),
+        (["report", "base"], "base: no such run. Did you mean runs/base?"),
+        (["gate", "base", "--max-errors", "0"], "base: no such run. Did you mean runs/base?"),
+        (["export", "results", "base", "--to", "csv"], "base: no such run. Did you mean runs/base?"),
+        (["run", "base", "--resume"], "base: no such run. Did you mean runs/base?"),
+        (["simulate", "base", "--resume"], "base: no such run. Did you mean runs/base?"),
+        (["grade", "base", "--details"], "base: no such file. Did you mean runs/base?"),
+        (["view", "base", "--no-browser"], "base: no such folder. Did you mean runs/base?"),
+        (["report", "bass"], "bass: no such run."),
+        (["grade", "bass"], "bass: no such file."),
+    ],
+)
+def test_run_in_the_default_folder_is_suggested(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run(tmp_path / "runs" / "base", some(1, of=2))
+    completed = cli(*arguments)
+    assert (completed.status, completed.err.splitlines()[0]) == (2, f"callmark: {sentence}")
 
 
 def test_debug_shows_the_traceback() -> None:

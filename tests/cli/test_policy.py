@@ -60,7 +60,7 @@ def test_policy_rules_may_be_inline_in_callmark_toml(cli: Cli) -> None:
             "rules.yaml: rule 'a': never: pattern 'f(', character 3: expected ARGUMENT=VALUE, got the end of the pattern",
         ),
         ("- a", "rules.yaml: expected an object with the key rules, got a list"),
-        ("[" * 3000, "rules.yaml: nested too deeply to read"),
+        ("[" * 3000, "rules.yaml, line 1: nesting deeper than 200"),
     ],
 )
 def test_invalid_policy_file_is_refused_by_name(cli: Cli, text: str | None, expected_text: str) -> None:

@@ -27,7 +27,7 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def report_output(*arguments: str) -> str:
     completed = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert completed.exit_code == 0, completed.output
-    return completed.output
+    return completed.stdout
 
 
 def test_default_report_is_in_the_folder_of_the_first_run(workdir: Path) -> None:
@@ -48,11 +48,25 @@ def test_report_is_written_to_standard_output(workdir: Path) -> None:
     assert page.rstrip().endswith("</html>")
 
 
+def test_missing_dataset_is_a_warning_on_standard_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = grade_run(tmp_path, [case("a", [call("get_weather", {"city": "Bonn"})])], [predicted("a")])
+    quiet = CliRunner().invoke(command, [str(run.folder)])
+    (tmp_path / "base-cases.jsonl").unlink()
+    warned = CliRunner().invoke(command, [str(run.folder)])
+    assert (quiet.exit_code, quiet.stderr, warned.exit_code) == (0, "", 0)
+    assert warned.stderr == (
+        f"callmark: {run.folder}: The dataset {tmp_path}/base-cases.jsonl is missing. Check that it was not moved or deleted. "
+        "Its conversations are not shown. Expected values are shown only where a fault names them.\n"
+    )
+    assert warned.stdout.endswith(" MB\n")
+
+
 def test_conversations_that_do_not_fit_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [case(f"c{n}", [call("get_weather", {"city": "Bonn"})], messages=[{"role": "user", "content": "x" * 5000}]) for n in range(4)]
     run = grade_run(tmp_path, cases, [predicted("c0")])
     whole: Any = report.write_report
-    monkeypatch.setattr(report, "write_report", lambda runs, out: whole(runs, out, max_bytes=11_000))
+    monkeypatch.setattr(report, "write_report", lambda runs, out, **more: whole(runs, out, max_bytes=11_000, **more))
     assert "2 of 4 conversations did not fit" in report_output(str(run.folder))
 
 

@@ -106,7 +106,7 @@ def test_json_has_one_entry_per_model(cli: Cli, workdir: Path) -> None:
 def test_resuming_with_fewer_trials_is_refused(cli: Cli, workdir: Path) -> None:
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
     completed = cli("run", "runs/thrice", "--resume", "--trials", "1")
-    assert (completed.status, "trials: expected 3, as when the run was started, got 1" in completed.err) == (2, True), completed.err
+    assert (completed.status, "trials: expected 3 (as when the run was started), got 1" in completed.err) == (2, True), completed.err
 
 
 def test_limit_runs_and_grades_the_first_cases(cli: Cli, workdir: Path) -> None:
@@ -161,12 +161,12 @@ def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) ->
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: expected 1, as when the run was started, got 2"),
-        (("--limit", "3"), "runs/mine: limit: expected no value, as when the run was started, got 3"),
-        (("--parse", "hermes"), 'runs/mine: parse: expected no value, as when the run was started, got "hermes"'),
+        (("--trials", "2"), "runs/mine: trials: expected 1 (as when the run was started), got 2"),
+        (("--limit", "3"), "runs/mine: limit: expected no value (as when the run was started), got 3"),
+        (("--parse", "hermes"), 'runs/mine: parse: expected no value (as when the run was started), got "hermes"'),
         (
             ("--model", "python:agent:wrong"),
-            'runs/mine: model: expected "python:agent:answer", as when the run was started, got "python:agent:wrong"',
+            'runs/mine: model: expected "python:agent:answer" (as when the run was started), got "python:agent:wrong"',
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_invalid_options_are_refused_before_any_request(
         ("missing.jsonl", "missing.jsonl: no such file"),
         ("scenarios.jsonl", "scenarios.jsonl: expected decision points or conversations, got scenarios"),
         ("silent.jsonl", "silent.jsonl: no decision points, because no conversation contains a tool call"),
-        ("twice.jsonl", "duplicate case id"),
+        ("twice.jsonl", "duplicate case ID"),
     ],
 )
 def test_cases_that_cannot_be_run_are_refused(cli: Cli, workdir: Path, file: str, sentence: str) -> None:
@@ -282,8 +282,9 @@ def test_existing_run_is_not_overwritten(cli: Cli, workdir: Path) -> None:
     [
         (("runs/mine",), "runs/mine is an existing run: pass --resume to resume it"),
         (("runs/mine", "--resume", "--name", "other"), "a run is resumed in its own folder, so -o and --name cannot be used"),
-        (("runs/graded", "--resume"), "runs/graded: cannot be resumed, because it was graded from a predictions file without a model"),
-        (("runs", "--resume"), "runs: not a run: run.json is missing"),
+        (("runs/graded", "--resume"), "runs/graded: cannot be resumed, because it was graded from a predictions file and has no model"),
+        (("runs/nowhere", "--resume"), "runs/nowhere: no such run"),
+        (("runs", "--resume"), "runs: not a run folder: run.json is missing"),
     ],
 )
 def test_folder_that_cannot_be_resumed_is_refused(cli: Cli, workdir: Path, arguments: tuple[str, ...], sentence: str) -> None:
@@ -293,9 +294,17 @@ def test_folder_that_cannot_be_resumed_is_refused(cli: Cli, workdir: Path, argum
     assert (completed.status, sentence in completed.err) == (2, True), completed.err
 
 
+def test_simulate_does_not_resume_the_run_of_a_model(cli: Cli, workdir: Path) -> None:
+    cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "mine")
+    completed = cli("simulate", "runs/mine", "--resume")
+    assert completed.status == 2
+    assert "runs/mine is not a simulation, so callmark simulate cannot resume it." in completed.err
+    assert "Resume with: callmark run runs/mine --resume" in completed.err
+
+
 def test_models_are_found_by_configured_name(cli: Cli, workdir: Path) -> None:
     Path("callmark.toml").write_text('[models.mine]\nmodel = "python:agent:answer"\n[models.other]\nmodel = "python:agent:wrong"\n')
-    completed = cli("run", "conversations.jsonl", "--model", "mine", "--model", "other", "--name", "both")
+    completed = cli("run", "conversations.jsonl", "--model", "mine", "--model", "other", "--name", "both", "--trust")
     assert completed.status == 0, completed.err
     assert sorted(os.listdir("runs")) == ["both-mine", "both-other"]
     missing = cli("run", "conversations.jsonl", "--model", "min")
@@ -435,9 +444,9 @@ def test_cost_is_counted_and_limited(cli: Cli, workdir: Path) -> None:
     completion = {"choices": [{"message": message}], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}
     Path("paid.py").write_text(f"def answer(messages, tools):\n    return {completion}\n")
     Path("callmark.toml").write_text('[models.paid]\nmodel = "python:paid:answer"\nconcurrency = 1\nprice = { input = 2, output = 4 }\n')
-    completed = cli("run", "conversations.jsonl", "--model", "paid", "--name", "all")
+    completed = cli("run", "conversations.jsonl", "--model", "paid", "--name", "all", "--config", "callmark.toml")
     assert (completed.status, "5,000 input tokens, 2,500 output tokens · cost 0.02" in completed.out) == (0, True), completed.out
-    stopped = cli("run", "conversations.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01")
+    stopped = cli("run", "conversations.jsonl", "--model", "paid", "--name", "some", "--max-cost", "0.01", "--config", "callmark.toml")
     assert stopped.status == 3
     assert "Stopped: --max-cost 0.01 was reached" in stopped.out
     assert len(lines("runs/some/predictions.jsonl")) == 3

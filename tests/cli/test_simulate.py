@@ -94,6 +94,7 @@ def test_json_has_one_entry_per_agent(cli: Cli) -> None:
 def test_python_chatbot_reports_its_calls(cli: Cli) -> None:
     completed = simulate(cli, "--name", "mine", agent=("--agent", "python:noting:chatbot"), tools=())
     assert completed.status == 0, completed.err
+    assert "Without --tools, the agent executes its own calls and callmark only records them" in completed.out
     assert reliability("mine") == [1.0] * 4
     assert not any("state.reached" in line["metrics"] for line in lines("runs/mine/grades.jsonl"))
     assert {line["ending"] for line in lines("runs/mine/predictions.jsonl")} == {"completed"}
@@ -190,7 +191,7 @@ def test_repeated_scenario_id_is_refused_with_both_rows(cli: Cli, workdir: Path)
     "arguments, sentence",
     [
         ((*AGENT, *TOOLS, "--user", "rule-basd"), "unknown user 'rule-basd'. Did you mean rule-based?"),
-        ((*AGENT, *TOOLS, "--user", "rule-based:tesre"), "unknown style 'tesre' of the rule-based user. Did you mean terse?"),
+        ((*AGENT, *TOOLS, "--user", "rule-based:tesre"), "unknown style 'tesre' for the rule-based user. Did you mean terse?"),
         ((*AGENT, *TOOLS, "--user", "openai:gpt"), "OPENAI_API_KEY"),
         ((*AGENT, *TOOLS, "--judge", "opnai:gpt"), "opnai"),
         ((*AGENT, "--tools", "python:nowhere"), "python:nowhere: no module named nowhere"),
@@ -290,17 +291,17 @@ def test_resuming_simulates_only_missing_conversations(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: expected 1, as when the run was started, got 2"),
-        (("--limit", "2"), "runs/mine: limit: expected no value, as when the run was started, got 2"),
-        (("--user", "rule-based"), 'user: expected {"model":"script"}, as when the run was started, got {"model":"rule-based"}'),
+        (("--trials", "2"), "runs/mine: trials: expected 1 (as when the run was started), got 2"),
+        (("--limit", "2"), "runs/mine: limit: expected no value (as when the run was started), got 2"),
+        (("--user", "rule-based"), 'user: expected {"model":"script"} (as when the run was started), got {"model":"rule-based"}'),
         (("--tools", "python:notes:Other"), "runs/mine: tools: expected "),
-        (("--system", "prompt.md"), 'runs/mine: system: expected no value, as when the run was started, got "Be kind."'),
-        (("--seed", "3"), "runs/mine: seed: expected no value, as when the run was started, got 3"),
-        (("--max-turns", "3"), "runs/mine: max_turns: expected 30, as when the run was started, got 3"),
-        (("--judge", "python:noting:answer"), "runs/mine: judge: expected no value, as when the run was started, got "),
+        (("--system", "prompt.md"), 'runs/mine: system: expected no value (as when the run was started), got "Be kind."'),
+        (("--seed", "3"), "runs/mine: seed: expected no value (as when the run was started), got 3"),
+        (("--max-turns", "3"), "runs/mine: max_turns: expected 30 (as when the run was started), got 3"),
+        (("--judge", "python:noting:answer"), "runs/mine: judge: expected no value (as when the run was started), got "),
         (
             ("--agent", "python:noting:wrong"),
-            'model: expected "python:noting:answer", as when the run was started, got "python:noting:wrong"',
+            'model: expected "python:noting:answer" (as when the run was started), got "python:noting:wrong"',
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -383,7 +384,9 @@ def test_budget_is_exceeded_by_requests_under_way_only(cli: Cli) -> None:
     answer = {"choices": [{"message": {"role": "assistant", "content": "Hm."}}], "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
     with chat_server(lambda *_: Response(body=json.dumps(answer).encode())) as server:
         Path("callmark.toml").write_text(Path("callmark.toml").read_text().format(url=server.url))
-        completed = simulate(cli, "--name", "mine", "--max-cost", "15", "--concurrency", "1", "--no-cache", agent=("--agent", "dear"))
+        completed = simulate(
+            cli, "--name", "mine", "--max-cost", "15", "--concurrency", "1", "--no-cache", "--trust", agent=("--agent", "dear")
+        )
     assert completed.status == 3, completed.err
     assert "--max-cost 15 was reached" in completed.out + completed.err
     assert len(lines("runs/mine/predictions.jsonl")) == 2  # each took two answers of 5
@@ -406,7 +409,7 @@ def test_keys_are_in_no_file_and_no_message(cli: Cli, workdir: Path, monkeypatch
             completed = simulate(cli, "--name", "mine", agent=("--agent", f"chatbot:{address}"), tools=())
     elif where == "the environment of the tool server":
         monkeypatch.setenv("MY_API_KEY", KEY)
-        completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}"))
+        completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server}", "--env", "MY_API_KEY"))
     else:
         completed = simulate(cli, "--name", "mine", tools=("--tools", f"mcp:{server} --key={KEY}"))
     assert completed.status == 0, completed.err

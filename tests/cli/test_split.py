@@ -35,7 +35,7 @@ def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> Non
     table = {line.split()[0]: line.split()[1:] for line in completed.out.splitlines() if line.strip()}
     assert table["conversations"] == ["32", "8", "20%"]
     assert table["find_order"] == table["get_order"] == ["16", "4", "20%"]
-    assert "20 groups of near-duplicates or cases of one group (40 rows), each kept on one side" in completed.out
+    assert "20 groups of related rows (40 rows), such as near-duplicates, each kept on one side" in completed.out
     assert "8 rows → " in completed.out
     checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
     assert checked.status == 0
@@ -129,7 +129,7 @@ def test_empty_side_is_reported_unless_requested(cli: Cli, tmp_path: Path, rows:
         (["empty.jsonl", "-o", "."], "empty.jsonl"),
         (["train.jsonl", "-o", "."], "cannot be both the input and the output"),
         (["all.jsonl", "-o", ".", "--valid", "20"], "20"),
-        (["all.jsonl"], "Missing option '-o'"),
+        (["all.jsonl"], "--out is missing."),
         (["all.jsonl", "-o", "all.jsonl"], "all.jsonl/train.jsonl: cannot be written: all.jsonl is a file, not a folder"),
         (["all.jsonl", "-o", ".", "--valid", "nan"], "--valid: expected a number from 0 to 1, got 'nan'"),
         (["", "-o", "."], "the name of the input file is empty"),
@@ -168,7 +168,7 @@ def test_lint_finds_planted_leaks_with_both_places(cli: Cli, tmp_path: Path, mon
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        ([], "expected a file to check"),
+        ([], "no file given"),
         (["--train", "t.jsonl"], "--train needs --valid"),
         (["--valid", "t.jsonl"], "--valid needs --train"),
         (["t.jsonl", "--train", "t.jsonl", "--valid", "v.jsonl"], "t.jsonl: cannot be combined with --train and --valid"),

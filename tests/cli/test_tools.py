@@ -68,7 +68,7 @@ def test_json_is_on_one_line(tmp_path: Path) -> None:
     [
         ("nosuch.jsonl", "nosuch.jsonl: no such file"),
         ("nosuch.yaml", "nosuch.yaml: no such file"),
-        ("mpc:server", "unknown kind of tools 'mpc'. Did you mean mcp?"),
+        ("mpc:server", "unknown tool source 'mpc'. Did you mean mcp?"),
         ("bare.jsonl", "bare.jsonl: no row has tools"),
     ],
 )

@@ -366,14 +366,14 @@ def test_positional_arguments_are_rejected() -> None:
         ),
         ([Case("s", instructions="Ask.", expected=())], [], "s is a scenario"),
         ([CONVERSATION], None, "the predictions are missing"),
-        ([CONVERSATION], "calls", "predictions: expected a list or a mapping by id, got str"),
-        ([CONVERSATION], 5, "predictions: expected a list or a mapping by id, got int"),
+        ([CONVERSATION], "calls", "predictions: expected a list or a mapping by ID, got str"),
+        ([CONVERSATION], 5, "predictions: expected a list or a mapping by ID, got int"),
         ([CONVERSATION], [None, None, None], "expected 2 predictions, one per sample, got 3"),
         ([CONVERSATION], ["text", None], "predictions[0]: expected a list of calls, a message, None or an error, got str"),
         ([CONVERSATION], {"t:1": None, "t:5": None}, "prediction for unknown sample 't:5'. Did you mean t:"),
         ([CONVERSATION], [{"id": "t:1", "calls": []}] * 2, "predictions[1] is a second prediction for 't:1'"),
-        ([CONVERSATION], [{"id": "t:1", "calls": []}, None], "predictions[1] has no id, but others do"),
-        ([record(CORRECT_CALL)] * 2, {"r": None}, "two samples have the same id"),
+        ([CONVERSATION], [{"id": "t:1", "calls": []}, None], "predictions[1] has no ID, but others do"),
+        ([record(CORRECT_CALL)] * 2, {"r": None}, "two samples have the same ID"),
     ],
 )
 def test_invalid_input_is_rejected(rows: Any, predictions: Any, sentence: str) -> None:

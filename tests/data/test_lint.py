@@ -35,13 +35,13 @@ def test_a_clean_row_has_no_findings(tmp_path: Path) -> None:
         ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
         ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),
         ([assistant(call("get_weather", {"city": "Bonn", "unit": "kelvin"})), result("x")], "schema_violation", "kelvin"),
-        ([result("x", "c9")], "orphan_result", "the result with id 'c9' has no matching call"),
+        ([result("x", "c9")], "orphan_result", "the result with ID 'c9' has no matching call"),
         (
             [assistant(BONN), user("and?"), assistant(call("get_weather", {"city": "Bonn"}, "c2"))],
             "missing_result",
             "get_weather has no result",
         ),
-        ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "duplicate call id 'c1'"),
+        ([assistant(BONN), result("x"), assistant(BONN), result("x")], "duplicate_call_id", "duplicate call ID 'c1'"),
         ([assistant(text=" ")], "empty_assistant", "the assistant message has neither text nor calls"),
         (
             [assistant(call("get_weather", {"city": "Rome"})), result("x")],
@@ -112,7 +112,7 @@ def test_different_texts_do_not_conflict(tmp_path: Path) -> None:
 
 
 def test_a_repeated_row_id_is_found(tmp_path: Path) -> None:
-    assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the id '1a' is already used in line 1")]
+    assert found(tmp_path, row(user("a"), id="1a"), row(user("b"), id="1a")) == [("duplicate_id", "the ID '1a' is already used in line 1")]
 
 
 def test_a_repeated_key_in_a_row_is_found(tmp_path: Path) -> None:

@@ -259,3 +259,11 @@ def test_server_tools_leave_other_tools_unchanged(tmp_path: Path) -> None:
         own,
         {"name": "f", "parameters": {"type": "object"}, "cache_control": {"type": "ephemeral"}},
     ]
+
+
+def test_prompt_of_one_string_in_a_list_is_written(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", {"messages": [{"role": "system", "content": ["Be kind."]}, {"role": "user", "content": ["hi"]}]})
+    callmark.convert(callmark.load(path), to="anthropic", out=tmp_path / "y.jsonl")
+    written = json.loads((tmp_path / "y.jsonl").read_text())
+    assert written["system"] == [{"type": "text", "text": "Be kind."}]
+    assert written["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]

@@ -90,16 +90,16 @@ def test_the_first_of_repeated_predictions_counts_unless_it_is_an_error(tmp_path
 @pytest.mark.parametrize(
     "rows, sentence",
     [
-        ([row("f", id="a"), row("g")], "line 2: the row has no case id, but earlier rows do"),
-        ([row("f"), row("g"), row("h", id="a")], "line 3: the row has a case id, but earlier rows do not"),
-        ([row("f", id="a"), row("g", datasource_item_id=1)], "line 2: the row has no case id"),
+        ([row("f", id="a"), row("g")], "line 2: the row has no case ID, but earlier rows do"),
+        ([row("f"), row("g"), row("h", id="a")], "line 3: the row has a case ID, but earlier rows do not"),
+        ([row("f", id="a"), row("g", datasource_item_id=1)], "line 2: the row has no case ID"),
     ],
 )
 def test_rows_with_and_without_an_id_do_not_mix(tmp_path: Path, rows: list[Any], sentence: str) -> None:
     with pytest.raises(BadInput, match="p.jsonl, ") as error:
         match(tmp_path, *rows)
     assert sentence in str(error.value)
-    assert error.value.hint == "Add a case id to every row, or to none: then predictions are matched in order."
+    assert error.value.hint == "Add a case ID to every row, or remove it from every row to match predictions in order."
 
 
 def test_bad_rows_stop_or_count_in_order(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_several_files_are_matched_as_one_if_every_row_has_a_case_id(tmp_path: P
     assert list(found.by_case) == ["a", "b"]
     assert found.info.name == f"{output} and {errors}"
     no_id = write_rows(tmp_path / "none.jsonl", {"tool_calls": []})
-    with pytest.raises(BadInput, match="the row has no case id"):
+    with pytest.raises(BadInput, match="the row has no case ID"):
         match_predictions(Predictions(str(no_id)), Predictions(str(no_id)))
 
 

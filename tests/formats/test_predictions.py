@@ -268,7 +268,7 @@ def test_the_trial_is_read(key: str) -> None:
     assert read({"id": "q1", key: None, "tool_calls": []}).prediction.trial == 0
     wrongs: list[Any] = [-1, 1.5, 1.0, "1", True, [], 10**30]
     for wrong in wrongs:
-        with pytest.raises(BadInput, match=f"{key}: expected a whole number of at least 0"):
+        with pytest.raises(BadInput, match=f"{key}: expected an integer of at least 0"):
             read({"id": "q1", key: wrong, "tool_calls": []})
 
 
@@ -307,12 +307,12 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
         (user("hi"), "role: expected 'assistant', got 'user'"),
         ({"id": {}, "tool_calls": []}, "id: expected a string or a number, got an object"),
         ({**HOSTED, "datasource_item": {"id": [1]}}, "datasource_item.id: expected a string or a number, got a list"),
-        ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id: expected a whole number of at least 0, got -1"),
+        ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id: expected an integer of at least 0, got -1"),
         (batch([1]), "response.body: expected an object, got a list"),
         (batch({"foo": 1}), "response.body: no prediction found, got the keys foo"),
         (
             {"custom_id": "q1", "response": {"status_code": "200", "body": {}}},
-            "response.status_code: expected a whole number, got a string",
+            "response.status_code: expected an integer, got a string",
         ),
         ("5", "expected an object, got a number"),
         ("[]", "expected an object, got a list"),

@@ -112,8 +112,8 @@ def test_a_failed_trial_is_an_error_without_a_case() -> None:
     [
         (recorded(traj=5), "traj: expected a list of messages, got a number"),
         (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
-        (recorded(trial="one"), "trial: expected a whole number, got a string"),
-        (recorded(trial=-1), "trial: expected a whole number of at least 0, got -1"),
+        (recorded(trial="one"), "trial: expected an integer, got a string"),
+        (recorded(trial=-1), "trial: expected an integer of at least 0, got -1"),
         (recorded(reward="good"), "reward: expected a number, got a string"),
         (recorded(task=[1]), "task_id: expected a string, got a list"),
         (recorded(task=None), "task_id is missing"),
@@ -198,7 +198,7 @@ class TestGraded:
 
     def test_two_tasks_with_the_same_id_are_refused(self, cli: Cli, tmp_path: Path) -> None:
         other = recorded(1, 1) | {"info": {"task": {"instruction": "Another.", "actions": []}}}
-        assert "duplicate case id '1'" in self.grade(cli, tmp_path, [recorded(1, 0), other])
+        assert "duplicate case ID '1'" in self.grade(cli, tmp_path, [recorded(1, 0), other])
 
     def test_a_failed_trial_is_an_error_of_its_case(self, cli: Cli, tmp_path: Path) -> None:
         told = self.grade(cli, tmp_path, [recorded(1, 0), recorded(1, 1, traj=[], error="slow down")], "--skip-bad")["summary"]

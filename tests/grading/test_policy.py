@@ -232,7 +232,7 @@ def test_rules_are_read_from_yaml() -> None:
             "rules: [{id: a, says: x, never: f, confirmed: f}]",
             "rule 'a': expected one of before, confirmed, once_per_confirmation, never, at_most, got confirmed and never",
         ),
-        ("rules: [{id: a, says: x, never: f}, {id: a, says: x, never: f}]", "rule 2: the id 'a' is already used by another rule"),
+        ("rules: [{id: a, says: x, never: f}, {id: a, says: x, never: f}]", "rule 2: the ID 'a' is already used by another rule"),
         (
             "rules: [{id: a, says: x, never: 'f('}]",
             "rule 'a': never: pattern 'f(', character 3: expected ARGUMENT=VALUE, got the end of the pattern",

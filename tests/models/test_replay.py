@@ -116,8 +116,8 @@ def test_calls_in_raw_text_are_parsed_by_the_given_format(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "rows, sentence",
     [
-        ([row("f", id="a"), row("g")], "p.jsonl, line 2: the row has no case id, but earlier rows do"),
-        ([row("f"), row("g", id="a")], "p.jsonl, line 2: the row has a case id, but earlier rows do not"),
+        ([row("f", id="a"), row("g")], "p.jsonl, line 2: the row has no case ID, but earlier rows do"),
+        ([row("f"), row("g", id="a")], "p.jsonl, line 2: the row has a case ID, but earlier rows do not"),
         ([row("f", id="a"), "{"], "p.jsonl, line 2: not valid JSON"),
         ([], "p.jsonl is empty"),
     ],

@@ -71,10 +71,10 @@ def test_secrets_in_a_spec_are_hidden_from_then_on(text: str, shown: str) -> Non
         ("", "the model is empty"),
         ("opnai:gpt-4", "unknown provider 'opnai'. Did you mean openai?"),
         ("mistral:large", "unknown provider 'mistral'"),
-        ("gpt-4o", "gpt-4o has no provider. Did you mean openai:gpt-4o?"),
-        ("scripted", "expected a model such as scripted:hasty, got scripted"),
-        ("openai:", "expected a model such as openai:gpt-4.1-mini, got openai:"),
-        ("openai:  ", "expected a model such as openai:gpt-4.1-mini, got openai:"),
+        ("gpt-4o", "unknown model 'gpt-4o': expected PROVIDER:NAME. Did you mean openai:gpt-4o?"),
+        ("scripted", "expected a model such as scripted:hasty, got 'scripted'"),
+        ("openai:", "expected a model such as openai:gpt-4.1-mini, got 'openai:'"),
+        ("openai:  ", "expected a model such as openai:gpt-4.1-mini, got 'openai:'"),
         ("python:agent", "expected python:MODULE:FUNCTION, as in python:my_agent:predict, got python:agent"),
         ("python::f", "expected python:MODULE:FUNCTION, as in python:my_agent:predict, got python::f"),
         (
@@ -128,8 +128,8 @@ def test_unknown_provider_lists_what_is_supported() -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("my_agent", "my_agent has no provider. Did you mean python:my_agent:FUNCTION?"),
-        ("my_agent.py", "my_agent.py has no provider. Did you mean python:my_agent:FUNCTION?"),
+        ("my_agent", "unknown model 'my_agent': expected PROVIDER:NAME. Did you mean python:my_agent:FUNCTION?"),
+        ("my_agent.py", "unknown model 'my_agent.py': expected PROVIDER:NAME. Did you mean python:my_agent:FUNCTION?"),
         ("my_agent:predict", "unknown provider 'my_agent'. Did you mean python:my_agent:predict?"),
         ("other_agent:predict", "unknown provider 'other_agent'"),
     ],
@@ -140,6 +140,27 @@ def test_python_file_in_the_current_folder_is_suggested(tmp_path: Path, monkeypa
     with pytest.raises(BadInput) as caught:
         read_spec(text, Keys())
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "source, hint",
+    [
+        ("import nowhere\ndef reply(): ...\ndef _own(): ...\nasync def wait(): ...\nclass Bot: ...", "Functions in bot.py: reply, wait."),
+        ("\n".join(f"def f{n}(): ..." for n in range(9)), "Functions in bot.py: f0, f1, f2, f3, f4, f5, f6, f7, …"),
+        ("X = 1", ""),
+        ("def reply(:", ""),
+        (None, ""),
+    ],
+)
+def test_functions_of_a_module_are_listed_without_importing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | None, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if source is not None:
+        Path("bot.py").write_text(source)
+    with pytest.raises(BadInput) as caught:
+        read_spec("python:bot", Keys())
+    assert (str(caught.value).endswith("got python:bot"), caught.value.hint) == (True, hint)
 
 
 def endpoint_of(text: str, values: dict[str, str] | None = None, **settings: str) -> Endpoint:

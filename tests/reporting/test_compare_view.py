@@ -100,7 +100,7 @@ def test_caveats_follow_the_verdict() -> None:
     comparison = replace(COMPARISON, only_first=10, only_second=1, errors_second=2)
     lines = show(RunComparison("base", "tuned", True, ["match"], ["mine.cost"], comparison)).splitlines()
     assert lines[1:7] == [
-        "  Different datasets: cases are matched by id",
+        "  Different datasets: cases are matched by ID",
         "  Graded with different settings (match): callmark grade RUN grades a run again",
         "  Measured in one run only: mine.cost",
         "  10 cases only in base, excluded",

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import xmlschema
 from junitparser import Failure, JUnitXml, TestCase, TestSuite
+from markdown_it import MarkdownIt
 
 from callmark.analysis.gate import GateCheck
 from callmark.reporting.junit import junit, markdown
+from callmark.reporting.safety import one_line
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "junit.xsd")
 CHECKS = [
@@ -76,21 +78,29 @@ def test_hostile_names_keep_the_report_valid(hostile: str, met: bool) -> None:
 
 def test_what_xml_cannot_hold_is_written_out() -> None:
     (case,) = cases(junit("x", [GateCheck("min", "\x00\x1b\ud800\uffff", True, "")]))
-    assert case.name == r"min \u0000\u001b\ud800\uffff"
+    assert case.name == r"min \x00\x1b\ud800\uffff"
 
 
 def test_markdown_is_a_heading_and_a_table() -> None:
     assert markdown("tuned", CHECKS) == (
-        "### ❌ callmark gate: tuned\n\n2 of 3 thresholds met.\n\n| | threshold | result |\n|---|---|---|\n"
-        "| ✗ | call.score | .784 \\< .8 |\n| ✓ | call.score | .784, baseline .742 |\n| ✓ | errors | 0 ≤ 0 |\n"
+        "### ❌ callmark gate: `tuned`\n\n2 of 3 thresholds met.\n\n| | threshold | result |\n|---|---|---|\n"
+        "| ✗ | `call.score` | `.784 < .8` |\n| ✓ | `call.score` | `.784, baseline .742` |\n| ✓ | `errors` | `0 ≤ 0` |\n"
     )
-    assert markdown("tuned", CHECKS[1:]).startswith("### ✅ callmark gate: tuned\n\n2 of 2 thresholds met.\n")
+    assert markdown("tuned", CHECKS[1:]).startswith("### ✅ callmark gate: `tuned`\n\n2 of 2 thresholds met.\n")
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
-def test_hostile_names_keep_the_markdown_table(hostile: str) -> None:
-    lines = markdown(hostile, [GateCheck("min", hostile, True, hostile)]).encode().decode().split("\n")
-    assert len(lines) == 8
-    assert lines[6].replace("\\\\", "").replace("\\|", "").count("|") == 4
-    for letter in "<[`*":
-        assert f"{letter}" not in lines[6].replace(f"\\{letter}", "")
+ACTIVE = ["@octocat and @org/team", "https://evil.example www.evil.example", "#12 org/repo#1 GH-7", "0123456789abcdef" * 2 + "01234567"]
+OPEN_CODE = ["`", "``x```", "` x `", "\\", "a\\|b", "\\`@x`"]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE + ACTIVE + OPEN_CODE, ids=ascii)
+def test_text_from_data_is_only_ever_code_in_markdown(hostile: str) -> None:
+    """GitHub looks for mentions, addresses, issues and commits in text, and not in code."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown(hostile, [GateCheck("min", hostile, True, hostile)]))
+    inline = [[part for part in token.children or () if part.content] for token in tokens if token.type == "inline"]
+    heading, sentence, *cells = [[(part.type, part.content) for part in parts] for parts in inline]
+    shown = "".join(content for _, content in heading[1:])
+    assert heading == [("text", "✅ callmark gate: "), ("code_inline", shown)]
+    assert sentence == [("text", "1 of 1 threshold met.")]
+    assert cells == [[], [("text", "threshold")], [("text", "result")], [("text", "✓")], *[[("code_inline", shown)]] * 2]
+    assert shown.replace(r"\x7c", "|") == (one_line(hostile, 300) or "(empty)")

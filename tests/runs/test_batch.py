@@ -83,7 +83,7 @@ def test_lines_are_generated_on_demand(tmp_path: Path) -> None:
 
 def test_duplicate_case_ids_are_refused() -> None:
     case = Case("same", (Message("user", "hi"),))
-    with pytest.raises(BadInput, match="duplicate case id 'same'"):
+    with pytest.raises(BadInput, match="duplicate case ID 'same'"):
         list(batch_lines([case, case], "gpt", ModelSettings()))
 
 

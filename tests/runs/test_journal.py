@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from callmark.errors import BadInput, StorageError
+from callmark.models.keys import Keys
 from callmark.runs.journal import Journal, is_open
 from callmark.types import Call, EndStates, Message, Prediction, Usage
 
@@ -17,6 +18,7 @@ ERROR = Prediction("c", 0, error="no connection")
 
 OPEN = """
 import sys, time
+from callmark.models.keys import Keys
 from callmark.runs.journal import Journal
 journal = Journal(sys.argv[1])
 print("open", flush=True)
@@ -119,7 +121,7 @@ def test_a_numeric_key_is_hidden_and_the_line_stays_readable(tmp_path: Path) -> 
         "12345678", 0, (Call("f", {"n": 12345678, "deep": [{"x": "is 12345678 it"}]}, "12345678"),), usage=Usage(1.5, 12345678)
     )
     file = tmp_path / "p.jsonl"
-    with Journal(str(file), hide=lambda line: line.replace(b"12345678", "…".encode())) as journal:
+    with Journal(str(file), redact=Keys({"A_KEY": "12345678"}).redact) as journal:
         journal.add(leaky)
         journal.add(TWO)
     with Journal(str(file)) as journal:
@@ -129,7 +131,7 @@ def test_a_numeric_key_is_hidden_and_the_line_stays_readable(tmp_path: Path) -> 
 
 
 def test_a_key_is_hidden_everywhere_in_a_conversation(tmp_path: Path) -> None:
-    key = "sk-abcdefgh"
+    key = "sk-abcdefgh-1"
     conversation = (
         Message("user", f"use {key}"),
         Message("assistant", "", (Call("f", {"token": key}, f"c-{key}"),)),
@@ -137,7 +139,7 @@ def test_a_key_is_hidden_everywhere_in_a_conversation(tmp_path: Path) -> None:
     )
     states = EndStates({"t": {f"1{key}": {"k": key}}}, {"t": {"1": None}}, (f"t/1{key}",), (), f"for {key}")
     file = tmp_path / "p.jsonl"
-    with Journal(str(file), hide=lambda line: line.replace(key.encode(), "…".encode())) as journal:
+    with Journal(str(file), redact=Keys({"A_KEY": key}).redact) as journal:
         journal.add(Prediction("a", 0, (Call("f", {"token": key}, "c1"),), transcript=conversation, ending="goodbye", states=states))
     assert key not in file.read_text(encoding="utf-8")
     with Journal(str(file)) as journal:

@@ -133,7 +133,7 @@ def test_bad_rows_raise_or_are_passed_to_the_handler(tmp_path: Path) -> None:
 def test_duplicate_case_ids_are_refused(tmp_path: Path) -> None:
     with (
         CaseSource(str(write_rows(tmp_path / "eval.jsonl", *cases(2), *cases(1)))) as source,
-        pytest.raises(BadInput, match="duplicate case id"),
+        pytest.raises(BadInput, match="duplicate case ID"),
     ):
         source.survey()
 

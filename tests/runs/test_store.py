@@ -36,7 +36,7 @@ def test_a_written_manifest_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (None, "not a run: run.json is missing"),
+        (None, "not a run folder: run.json is missing"),
         (b"", "run.json: not valid JSON: "),
         (b"{", "run.json: not valid JSON: "),
         (b"[]", "run.json: expected an object, got a list"),

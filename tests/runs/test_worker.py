@@ -1,6 +1,7 @@
 """Predictions for every request: retries, errors, the budget, the cache."""
 
 import asyncio
+import errno
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -100,6 +101,42 @@ def test_after_the_last_attempt_the_case_is_an_error_and_the_others_continue() -
     assert (worker.predictions, worker.errors, worker.stop_reason) == (2, 1, "")
     assert [prediction.error for prediction in predictions] == ["", "the server reason 500 (3 attempts)", ""]
     assert model.requests["c1", 0] == 3
+
+
+class FileHungryModel(ScriptedModel):
+    """A model that can open files for two predictions at a time."""
+
+    capabilities = Capabilities(8)
+
+    def __init__(self, behavior: Behavior) -> None:
+        super().__init__(behavior)
+        self._open = 0
+
+    async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
+        try:
+            if self._open == 2:
+                raise OSError(errno.EMFILE, "Too many open files")
+        except OSError:
+            raise ModelError("cannot be started", fatal=True) from None
+        self._open += 1
+        await asyncio.sleep(0)
+        prediction = await super().predict(case, trial=trial)
+        self._open -= 1
+        return prediction
+
+
+def test_too_few_open_files_lower_the_concurrency_and_lose_nothing() -> None:
+    worker, predictions = run_worker(FileHungryModel(right), requests(200), retries=0)
+    assert (worker.predictions, worker.errors, worker.stop_reason) == (200, 0, "")
+    assert {prediction.usage and prediction.usage.attempts for prediction in predictions} == {1}
+
+
+def test_too_few_open_files_for_a_single_request_are_an_error() -> None:
+    def behavior(case: Case, attempt: int) -> Prediction:
+        raise ModelError("cannot be started") from OSError(errno.ENFILE, "Too many open files in system")
+
+    _, predictions = run_worker(ScriptedModel(behavior), requests(6))
+    assert [prediction.error for prediction in predictions] == ["cannot be started"] * 6
 
 
 def test_errors_that_are_not_retryable_are_not_retried() -> None:

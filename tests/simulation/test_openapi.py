@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from callmark.calls.schema import schema_problem
+from callmark.calls.schema import Schemas
 from callmark.errors import BadInput
-from callmark.simulation import openapi, openapi_schemas
+from callmark.simulation import openapi_schemas
 from callmark.simulation.openapi import is_openapi, openapi_tools, read_openapi
 from callmark.types import Tool
 
@@ -84,7 +84,7 @@ def test_tool_name_is_the_operation_id_or_method_and_path(pets: dict[str, Tool])
     assert list(pets) == ["getPet", "put_pets_petId", "getPet_2", "add_pets"]
     assert pets["getPet"].description == "One pet\n\nAll that is known of it."
     assert pets["put_pets_petId"].description == "Change it"
-    assert not any(map(schema_problem, pets.values()))
+    assert not any(map(Schemas(list(pets.values())).problem, pets))
 
 
 def test_parameters_of_path_and_operation_are_merged(pets: dict[str, Tool]) -> None:
@@ -185,11 +185,10 @@ def test_oversized_schema_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
             json.dumps(document(body({"$ref": "#/components/schemas/Pet"}))),
             "post /x: $ref '#/components/schemas/Pet' points to nothing in the file",
         ),
-        ("openapi: 3.0.0\npaths: &a {/x: *a}", "more than 1,000 values, with anchors resolved"),
+        ("openapi: 3.0.0\npaths: &a {/x: *a}", "line 2: the alias *a contains itself"),
     ],
 )
-def test_invalid_openapi_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str) -> None:
-    monkeypatch.setattr(openapi, "_MAX_VALUES", 1000)
+def test_invalid_openapi_file_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "api.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput) as error:
@@ -210,3 +209,34 @@ def test_invalid_openapi_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def test_openapi_file_is_detected_by_its_start(tmp_path: Path, name: str, text: str, expected: bool) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert is_openapi(str(tmp_path / name)) is expected
+
+
+def test_many_operations_with_one_name_get_numbers() -> None:
+    paths = {f"/p{n}": {"get": {"operationId": "x" * 70}} for n in range(20_000)}
+    names = [tool.name for tool in openapi_tools({"openapi": "3.0.0", "paths": paths})]
+    assert len(set(names)) == 20_000
+    assert (names[0], names[1], names[-1]) == ("x" * 64, "x" * 62 + "_2", "x" * 58 + "_20000")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(500)}},
+        {"type": "string", "enum": [f"v{n}" for n in range(1000)]},
+        {"type": "object", "default": {"a": [[n] for n in range(1000)]}},
+        {"allOf": [{"type": "object"}] * 900},
+    ],
+    ids=["properties", "enum", "default", "allOf"],
+)
+def test_operations_that_share_a_large_schema_are_refused(monkeypatch: pytest.MonkeyPatch, schema: dict[str, Any]) -> None:
+    monkeypatch.setattr(openapi_schemas, "MAX_TOTAL", 10_000)
+    parameter = {"name": "a", "in": "query", "schema": {"$ref": "#/components/schemas/Big"}}
+    paths = {f"/p{n}": {"get": {"parameters": [parameter]}} for n in range(100)}
+    with pytest.raises(BadInput, match=r"^get /p\d+: the schemas have more than 10,000 values, with references resolved$"):
+        openapi_tools({"openapi": "3.0.0", "paths": paths, "components": {"schemas": {"Big": schema}}})
+
+
+def test_a_reference_without_end_is_refused() -> None:
+    parameter = {"name": "a", "in": "query", "schema": {"$ref": "#" + "/a" * 2000}}
+    with pytest.raises(BadInput, match=r"get /x: \$ref: expected at most 2,000 characters, got 4,001"):
+        openapi_tools({"openapi": "3.0.0", "paths": {"/x": {"get": {"parameters": [parameter]}}}})

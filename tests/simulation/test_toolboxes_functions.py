@@ -379,7 +379,7 @@ def test_names_select_functions(module: Write) -> None:
     [
         ("nosuchmodule", "python:nosuchmodule: no module named nosuchmodule"),
         (":x", "tools: expected a module such as python:my_tools, got python::x"),
-        ("{desk}:Dsk", "module {desk} has no 'Dsk'. Did you mean Desk?"),
+        ("{desk}:Dsk", "module {desk} has no attribute 'Dsk'. Did you mean Desk?"),
         ("{desk}:Desk.floor", "{desk}:Desk.floor: expected a function or a class, got an int"),
         ("{desk}:broken()", "the tools of python:{desk}:broken() cannot be created: RuntimeError: no desk ({desk}.py:29)"),
         ("{empty}", "python:{empty} has no public functions"),

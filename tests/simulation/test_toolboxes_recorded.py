@@ -122,13 +122,13 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
     ("specs", "expected"),
     [
         ([], "no tools given"),
-        ([""], "tools: expected KIND:TEXT, got ''"),
+        ([""], "tools: expected KIND:SOURCE, got ''"),
         (["mcp:"], "tools: expected something like mcp:'python server.py', got 'mcp:'"),
         (["python"], "tools: expected something like python:my_tools, got 'python'"),
         (["recorded: "], "tools: expected something like recorded:train.jsonl, got 'recorded:'"),
         (["recorded:nosuch.jsonl"], "nosuch.jsonl: no such file"),
-        (["pyton:x"], "unknown kind of tools 'pyton'. Did you mean python?"),
-        (["server.py"], "tools: expected KIND:TEXT, got 'server.py'"),
+        (["pyton:x"], "unknown tool source 'pyton'. Did you mean python?"),
+        (["server.py"], "tools: expected KIND:SOURCE, got 'server.py'"),
         (
             ["http://me:passw0rd@localhost/mcp?key=s3cr3tt0ken"],
             "tools: expected mcp:URL for a tool server, got http://…@localhost/mcp?…",
@@ -138,6 +138,23 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
 def test_invalid_tool_spec_is_refused_with_an_example(specs: list[str], expected: str) -> None:
     with pytest.raises(BadInput) as error:
         open_tools(specs, keys=Keys())
+    assert str(error.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("shop.py", "tools: expected KIND:SOURCE, got 'shop.py'. Did you mean python:shop?"),
+        ("shop", "tools: expected KIND:SOURCE, got 'shop'. Did you mean python:shop?"),
+        ("shop:Desk", "unknown tool source 'shop'. Did you mean python:shop:Desk?"),
+        ("store.py", "tools: expected KIND:SOURCE, got 'store.py'"),
+    ],
+)
+def test_python_file_is_suggested_as_a_tool_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, expected: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.py").touch()
+    with pytest.raises(BadInput) as error:
+        open_tools([spec], keys=Keys())
     assert str(error.value) == expected
 
 

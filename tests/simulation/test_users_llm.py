@@ -243,8 +243,8 @@ def test_spec_selects_a_user(spec: str, kind: type, label: str) -> None:
     "spec, sentence",
     [
         ("rule-basd", "unknown user 'rule-basd'. Did you mean rule-based"),
-        ("rule-based:chaty", "unknown style 'chaty' of the rule-based user. Did you mean chatty"),
-        ("rule-based:", "unknown style '' of the rule-based user"),
+        ("rule-based:chaty", "unknown style 'chaty' for the rule-based user. Did you mean chatty"),
+        ("rule-based:", "unknown style '' for the rule-based user"),
         ("scripts", "Did you mean script"),
         ("script:x.txt", "the script user takes no options, got 'script:x.txt'"),
         ("opnai:gpt", "Did you mean openai"),

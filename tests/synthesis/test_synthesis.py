@@ -179,7 +179,7 @@ def test_resume_simulates_nothing_twice() -> None:
 
 def test_existing_output_is_not_overwritten() -> None:
     run_synthesis(NotesWorld(), 2)
-    with pytest.raises(BadInput, match="data already contains a synthesis"):
+    with pytest.raises(BadInput, match="data already contains synthesized data"):
         run_synthesis(NotesWorld(), 2)
     Path("mine").mkdir()
     Path("mine/train.jsonl").write_text("precious")

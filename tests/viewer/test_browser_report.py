@@ -190,6 +190,33 @@ def test_matchers_are_shown_as_people_wrote_them(opened: Opener, tmp_path: Path)
     expect(page.locator(".row .cell-expected")).to_have_text("get_weather(city=BN-*, days=2)")
 
 
+WITHOUT_DATASET = [
+    # actual calls; the rows of the table: argument, expected, actual
+    (
+        [call("f", {"a": 1, "b": 9, "d": 4})],
+        [["Tool", "f", "f"], ["a", "matches", "1"], ["b", "2", "9"], ["d", "none", "4\nnot expected"], ["c", "BN-*", "missing"]],
+    ),
+    ([call("g", {"a": 1})], [["Tool", "f", "g"], ["Call", "f(a=1, b=2, c=BN-*)", "g(a=1)"]]),
+    ([], [["Tool", "f", "no call"], ["Call", "f(a=1, b=2, c=BN-*)", ""]]),
+    (None, [["Tool", "f", "error"], ["Arguments", "unknown", ""]]),
+]
+
+
+@pytest.mark.parametrize("actual, rows", WITHOUT_DATASET)
+def test_changed_dataset_shows_expected_values_of_the_grade(
+    opened: Opener, tmp_path: Path, actual: list[dict[str, object]] | None, rows: list[list[str]]
+) -> None:
+    expected = call("f", {"a": 1, "b": 2, "c": {"$glob": "BN-*", "$case": False}})
+    prediction = {"case": "a", "error": "HTTP 503"} if actual is None else predicted("a", *actual)
+    run = grade_run(tmp_path, [case("a", [expected])], [prediction])
+    dataset = tmp_path / "base-cases.jsonl"
+    dataset.write_text(dataset.read_text().replace("BN-", "KI-"))
+    page = opened(f"{write_report_of(Path(run.folder.path)).as_uri()}#run=base&case=a", wait=".arguments")
+    cells = [line.locator("th, td").all_inner_texts() for line in page.locator(".arguments tbody tr").all()]
+    assert [[text.strip() for text in line] for line in cells] == rows
+    expect(page.locator(".notice")).to_contain_text("has changed since the run. Its conversations are not shown.")
+
+
 def test_weakest_tools_ranks_tools_with_at_least_five_cases(opened: Opener, tmp_path: Path) -> None:
     numbers = {"rare": 4, "common": 17}
     cases = [case(f"{tool}{n}", [call(tool, {})]) for tool, number in numbers.items() for n in range(number)]

@@ -13,6 +13,7 @@ from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.runs.grade import GradeOptions, grade_predictions
 from callmark.runs.run import Run
+from callmark.runs.store import RunFolder
 from callmark.types import Call, EndStates, Fault, Prediction
 from callmark.viewer.case_columns import FAULT_KINDS, MAX_NAMES, NO_CALL, UNKNOWN_TOOL, CaseColumns, pass_metric
 from callmark.viewer.graded_rows import GradedRows
@@ -103,7 +104,7 @@ def test_shortened_ids_stay_different() -> None:
 
 def test_predictions_are_found_in_any_order_and_the_first_result_counts(tmp_path: Path) -> None:
     file = write_rows(
-        tmp_path / "p.jsonl",
+        tmp_path / "predictions.jsonl",
         {"case": "b", "calls": [{"name": "first"}]},
         "not json",
         {"case": "a", "calls": [], "error": "HTTP 503"},
@@ -112,11 +113,11 @@ def test_predictions_are_found_in_any_order_and_the_first_result_counts(tmp_path
         {"case": "b", "calls": [{"name": "second"}]},
         {"case": "a", "calls": [{"name": "after_an_error"}]},
     )
-    reader = PredictedCallsReader(str(file))
+    reader = PredictedCallsReader(RunFolder(tmp_path))
     found = [reader.find(case, trial) for case, trial in [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("d", 0)]]
     assert [[one.name for one in calls] for _, calls in found] == [["after_an_error"], ["first"], ["other_shape"], ["second_trial"], []]
     assert found[0][0] == file.read_bytes().index(b'{"case": "a", "calls": [{"name": "after')
-    assert PredictedCallsReader(str(tmp_path / "gone.jsonl")).find("a", 0) == (-1, ())
+    assert PredictedCallsReader(RunFolder(tmp_path / "gone")).find("a", 0) == (-1, ())
 
 
 def test_run_has_the_numbers_of_its_summary(tmp_path: Path) -> None:
@@ -207,8 +208,20 @@ def test_matchers_of_an_expected_state_are_shown_as_people_wrote_them() -> None:
 def test_case_without_its_dataset_has_the_names_of_expected_calls() -> None:
     fault = Fault("no_call", expected_index=0, expected="f(a=1)", evaluators=("call",))
     found = case_data("base", GradeRecord("a", expected=("f",), faults=(fault,)), None, None, problem="gone")
-    assert [(one["name"], one["arguments"]) for one in found["expected"]] == [("f", None)]
+    assert [(one["name"], one["arguments"], one["code"], one["partial"]) for one in found["expected"]] == [("f", {}, "f(a=1)", True)]
     assert found["problem"] == "gone"
+
+
+def test_case_without_its_dataset_has_the_expected_values_of_its_faults() -> None:
+    faults = (
+        Fault("wrong_value", 0, 0, "city", GLOB, "Bonn"),
+        Fault("missing_argument", 0, 0, "days", 3),
+        Fault("extra_argument", 0, 0, "unit", None, "C"),
+        Fault("wrong_value", 1, 1, "city", "Kiel", "Ulm"),
+    )
+    found = case_data("base", GradeRecord("a", expected=("f", "f"), actual=("f", "f"), faults=faults), None, None)
+    assert [one["arguments"] for one in found["expected"]] == [{"city": GLOB, "days": 3}, {"city": "Kiel"}]
+    assert found["expected"][0]["shown"] == {"city": "TKT-*"}
 
 
 def prompt_roles(conversation: CaseConversation) -> list[list[str]]:
@@ -217,28 +230,38 @@ def prompt_roles(conversation: CaseConversation) -> list[list[str]]:
     return [[message.role for message in (*messages[: placed.prompt_length], *placed.prompt_tail)] for placed in conversation.cases]
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_decision_points_of_one_conversation_share_it(tmp_path: Path, cut: bool) -> None:
+@pytest.mark.parametrize("layout", ["conversations", "inline", "by reference"])
+def test_decision_points_of_one_conversation_share_it(tmp_path: Path, layout: str) -> None:
     from callmark.data.expand import expand
     from callmark.formats import load, write
 
     file = write_conversations(tmp_path / "conversations.jsonl")
-    if not cut:
-        write(expand(load(file)), tmp_path / "points.jsonl")
+    if layout != "conversations":
+        write(expand(load(file)), tmp_path / "points.jsonl", by_reference=layout == "by reference")
         file = tmp_path / "points.jsonl"
     run = grade_run(tmp_path, file, [predicted("t0:1", bonn())])
-    assert run.info.dataset.expanded == cut
+    assert run.info.dataset.expanded == (layout == "conversations")
     cases = RunCases(run.folder, run.info)
     assert cases.problem == ""
     found = list(cases.conversations())
     assert [[placed.case.id for placed in conversation.cases] for conversation in found] == [
         [f"t{n}:1", f"t{n}:3.0", f"t{n}:3.1"] for n in range(3)
     ]
+    prompts = {placed.case.id: placed.case.messages for placed in cases.cases()}
     for conversation in found:
-        assert len(conversation.messages) == (7 if cut else 5)
+        assert len(conversation.messages) == (5 if layout == "inline" else 7)
         for placed, roles in zip(conversation.cases, prompt_roles(conversation), strict=True):
-            assert roles == [message.role for message in placed.case.messages]
-            assert (*conversation.messages[: placed.prompt_length], *placed.prompt_tail) == placed.case.messages
+            messages = prompts[placed.case.id]
+            assert roles == [message.role for message in messages]
+            assert (*conversation.messages[: placed.prompt_length], *placed.prompt_tail) == messages
+            assert not placed.case.messages or layout == "inline"
+            assert placed.case.source is not None
+            alone = cases.find(placed.case.id, placed.case.source.conversation, 0)
+            assert alone is not None
+            assert (alone[0].messages, alone[1].prompt_length, alone[1].prompt_tail) == (
+                conversation.messages, placed.prompt_length, placed.prompt_tail
+            )  # fmt: skip
+            assert alone[1].case.messages == messages
 
 
 @pytest.mark.parametrize("lines", ["plain", "blank lines between", "an array"])
@@ -312,9 +335,24 @@ def test_changed_or_missing_dataset_is_a_problem(tmp_path: Path) -> None:
     run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn())])
     file = tmp_path / "base-cases.jsonl"
     file.write_text(file.read_text().replace("How is Bonn?", "How is Kiel?"))
-    assert "has changed since the run" in RunCases(run.folder, run.info).problem
+    cases = RunCases(run.folder, run.info)
+    assert cases.problem == f"The dataset {file} has changed since the run."
+    assert cases.notice == (
+        f"{cases.problem} Its conversations are not shown. Expected values are shown only where a fault names them."
+    )  # fmt: skip
     file.unlink()
     assert "is missing" in RunCases(run.folder, run.info).problem
+
+
+def test_notice_of_a_simulation_says_that_its_conversations_are_from_the_predictions(tmp_path: Path) -> None:
+    scenario = {"id": "s", "instructions": "Ask for the weather.", "expected_function_calls": [{"name": "f", "arguments": {}}]}
+    run = grade_run(tmp_path, [scenario], [predicted("s", transcript=[user("Bonn?")])])
+    assert RunCases(run.folder, run.info).notice == ""
+    (tmp_path / "base-cases.jsonl").unlink()
+    assert RunCases(run.folder, run.info).notice.endswith(
+        "The instructions of its scenarios are not shown. Expected values are shown only where a fault names them; "
+        "conversations are from the predictions."
+    )
 
 
 DEEP: Any = 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import callmark
 from callmark.errors import BadInput
 from callmark.runs.compare import compare_runs
 from callmark.runs.run import Run
@@ -189,6 +190,18 @@ def test_run_of_a_changed_dataset_has_no_conversations(tmp_path: Path) -> None:
     assert [bool(run["problem"]) for run in data["runs"]] == [True, False]
     assert data["cases"]["base"]["t0:1#0"]["conversation"] is None
     assert data["cases"]["new"]["t0:1#0"]["conversation"] in data["conversations"]
+
+
+def test_report_warns_about_a_changed_dataset(tmp_path: Path) -> None:
+    run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn("Ulm"))])
+    assert callmark.report(run, out=tmp_path / "r.html").warnings == ()
+    file = tmp_path / "base-cases.jsonl"
+    file.write_text(file.read_text().replace("Bonn", "Kiel"))
+    (warning,) = callmark.report(run, out=tmp_path / "r.html").warnings
+    assert warning == (
+        f"{run.folder}: The dataset {file} has changed since the run. Its conversations are not shown. "
+        "Expected values are shown only where a fault names them."
+    )
 
 
 def test_report_of_runs_without_common_cases_says_why(tmp_path: Path) -> None:

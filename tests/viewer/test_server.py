@@ -21,7 +21,7 @@ from callmark.runs.run import Run
 from callmark.runs.store import RunFolder
 from callmark.runs.summary_file import store_summary
 from callmark.types import Fault
-from callmark.viewer import run_collection
+from callmark.viewer import run_list
 from callmark.viewer.opened_run import OpenedRun
 from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_collection import RunCollection
@@ -381,7 +381,7 @@ def ready(run: OpenedRun) -> dict[str, Any]:
 
 
 def test_list_shows_stored_summaries_first_and_counts_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_collection, "_SMALL_GRADES", 0)
+    monkeypatch.setattr(run_list, "_SMALL_GRADES", 0)
     make_run_with_summary(tmp_path / "a", some(2, of=8))
     make_run(tmp_path / "b", some(4, of=8))
     runs = RunCollection(str(tmp_path))

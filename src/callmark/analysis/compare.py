@@ -29,7 +29,7 @@ _PASS_METRICS = ("call.pass", "process.reliability")
 
 
 class MetricChange(Struct, frozen=True):
-    """A metric's mean in both runs, the difference with its 95 % interval (None for a single conversation), and its p-value."""
+    """A metric's mean in both runs, the difference with its 95% interval (None for a single conversation), and its p-value."""
 
     before: float
     after: float

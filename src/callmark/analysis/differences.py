@@ -30,7 +30,7 @@ _ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
 
 class Difference(Struct, frozen=True):
-    """A mean difference, its 95 % interval (None for a single cluster) and its p-value."""
+    """A mean difference, its 95% interval (None for a single cluster) and its p-value."""
 
     mean: float
     low: float | None
@@ -83,7 +83,7 @@ def holm_adjust(ps: Sequence[float]) -> list[float]:
 
 
 def cases_needed(clusters: Clusters, *, difference: float = SMALL_DIFFERENCE, power: float = 0.8) -> int | None:
-    """Return the number of cases, in conversations like these, at which that difference is detected with that power at 5 %.
+    """Return the number of cases, in conversations like these, at which that difference is detected with that power at 5%.
 
     None if the differences do not vary or there is a single cluster: then it is unknown.
     """

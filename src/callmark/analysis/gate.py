@@ -43,16 +43,18 @@ class GateCheck(Struct, frozen=True):
 def validate_gate(gate: Gate, metrics: Mapping[str, Metric]) -> None:
     """Raise `BadInput` for a gate without thresholds, unknown metrics, a drop without a baseline, and impossible numbers."""
     if not gate.min and not gate.max_drop and gate.max_errors is None:
-        raise BadInput("the gate has no threshold: every run would pass", "Pass at least one, for example --min call.score=0.9.")
+        raise BadInput("the gate has no thresholds: every run would pass", "Pass at least one, for example --min call.score=0.9.")
     for option, thresholds in (("min", gate.min), ("max-drop", gate.max_drop)):
         for name, threshold in thresholds.items():
             if name not in metrics:
-                raise BadInput(f"unknown metric {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list lists a run's metrics.")
+                raise BadInput(
+                    f"unknown metric {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list lists the metrics of a run."
+                )
             _validate_threshold(f"--{option}: {name}", threshold, metrics[name], drop=option == "max-drop")
     if gate.max_drop and not gate.baseline:
         raise BadInput("--max-drop needs a baseline", "Pass it with --baseline RUN.")
     if gate.max_errors is not None and gate.max_errors < 0:
-        raise BadInput(f"--max-errors: expected 0 or more, got {gate.max_errors}")
+        raise BadInput(f"--max-errors: expected an integer of at least 0, got {gate.max_errors}")
 
 
 def _validate_threshold(option: str, threshold: float, metric: Metric, *, drop: bool) -> None:
@@ -105,6 +107,8 @@ def _check_drop(name: str, threshold: float, comparison: Comparison | None, sign
     text = f"{_format_beside(change.after, change.before)}, baseline {_format_beside(change.before, change.after)}"
     if drop > _EPSILON:
         text += f": drop {_format_beside(drop, threshold)} {'≤' if small else '>'} {_format(threshold)}"
+    else:
+        text += f": no drop, at most {_format(threshold)} allowed"
     if met and not small:
         text += ", but within noise"
     return GateCheck("max_drop", name, met, text)

@@ -1,4 +1,4 @@
-"""95 % intervals of means over conversations, whose decision points are not independent (docs/reference/metrics.md, section 11).
+"""95% intervals of means over conversations, whose decision points are not independent (docs/reference/metrics.md, section 11).
 
 Values come in clusters, one for each conversation: `(sum of its values, their number)` with the number of such clusters. Equal clusters are
 interchangeable, so drawing how often each kind occurs is the same as drawing clusters, but faster. Fewer than two clusters have no
@@ -18,7 +18,7 @@ RESAMPLES = 10_000
 SEED = 20_250_510
 _LOW, _HIGH = 0.025, 0.975
 _NORMAL = NormalDist()
-_Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that contain 95 %
+_Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that contain 95%
 _ROUNDING = 1e-12  # of a mean, relative to the greatest
 _WORTH_GROUPING = 4  # how many times faster drawing a cluster is than drawing how often a kind occurs
 _DRAWS_IN_MEMORY = 2_000_000

@@ -24,7 +24,7 @@ _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
 class Estimate(Struct, frozen=True):
-    """The mean over the n grades that have the metric, and its 95 % interval (None if there is none)."""
+    """The mean over the n grades that have the metric, and its 95% interval (None if there is none)."""
 
     n: int
     mean: float

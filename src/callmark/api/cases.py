@@ -5,7 +5,8 @@ from os import PathLike, fspath
 
 from msgspec import structs
 
-from callmark.api.datasets import DatasetSource, open_dataset, unchanged_line
+from callmark.api.datasets import DatasetSource, open_dataset
+from callmark.api.unchanged import unchanged_lines
 from callmark.formats import BadRow, Dataset
 from callmark.runs.grade import GradeOptions
 from callmark.runs.selection import CaseSelection
@@ -42,4 +43,4 @@ def _selection(cases: DatasetSource) -> CaseSelection:
 
 
 def _content(rows: Iterable[Conversation]) -> bytes:
-    return b"".join(unchanged_line(row) + b"\n" for row in rows)
+    return b"".join(line + b"\n" for line in unchanged_lines(rows))

@@ -12,7 +12,9 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
+from callmark.api.expanding import refuse_inlining
 from callmark.api.rejects import RejectsFile
+from callmark.api.unchanged import RowsFile
 from callmark.data import expand as expanding
 from callmark.data import filter as filter_rules
 from callmark.data import split as splitting
@@ -23,7 +25,7 @@ from callmark.data.lint import Linter, LintReport
 from callmark.data.split import Split
 from callmark.data.stats import Stats
 from callmark.errors import BadInput, BrokenRow
-from callmark.formats import BadRow, Dataset, Output, load, openai, scenarios
+from callmark.formats import BadRow, Dataset, Output, load
 from callmark.formats import write as write_rows
 from callmark.formats.conversion import Conversion, read_only_format
 from callmark.formats.detect import find_format
@@ -75,7 +77,14 @@ def open_dataset(source: DatasetSource) -> Dataset:
     return load(source)
 
 
-def write(rows: DatasetSource, path: str | PathLike[str], *, to: str = "openai", wrap: Literal["item"] | None = None) -> int:
+def write(
+    rows: DatasetSource,
+    path: str | PathLike[str],
+    *,
+    to: str = "openai",
+    wrap: Literal["item"] | None = None,
+    by_reference: bool = False,
+) -> int:
     """Write conversations or cases as JSONL.
 
         callmark.write(callmark.expand("valid.jsonl"), "eval.jsonl")
@@ -87,15 +96,18 @@ def write(rows: DatasetSource, path: str | PathLike[str], *, to: str = "openai",
         path: Output file; `-` is standard output. `.gz` and `.zst` are compressed.
         to: Format to write.
         wrap: `"item"` nests each row under `item`, as hosted evaluations expect.
+        by_reference: Write each conversation once, and decision points that point into it. They must come from `expand`, or from such a
+            file.
 
     Returns:
-        The number of rows written.
+        The number of rows written; by reference, the number of decision points.
 
     Raises:
         BadInput: The format is unknown or cannot be written, a row cannot be read, or the format cannot represent it.
         StorageError: The file cannot be written.
     """
-    return write_rows(load(rows) if isinstance(rows, str | PathLike) else rows, path, format_name=to, wrap=wrap)
+    source = load(rows) if isinstance(rows, str | PathLike) else rows
+    return write_rows(source, path, format_name=to, wrap=wrap, by_reference=by_reference)
 
 
 def stats(dataset: DatasetSource) -> Stats:
@@ -207,12 +219,12 @@ def filter(  # noqa: A001 - the public name
     with ExitStack() as stack:
         rejected = rejects if isinstance(rejects, RejectsFile) else stack.enter_context(RejectsFile(rejects))
         rows = stack.enter_context(open_dataset(dataset))
-        output = stack.enter_context(Output(fspath(out))) if out is not None else None
+        output = stack.enter_context(RowsFile(fspath(out))) if out is not None else None
         for row, failed, counts in filter_rules.apply_rules(rows, rules):  # noqa: B007 - the last counts are returned
             if failed:
                 rejected.add_row(row, failed)
             elif output is not None:
-                output.line(unchanged_line(row))
+                output.add(row)
             else:
                 kept.append(row)
     return FilterResult(kept, counts)
@@ -247,12 +259,12 @@ def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str
         parts = splitting.split(rows, valid=valid, seed=seed)
     if out is not None:
         in_train, in_valid = {*parts.train}, {*parts.valid}
-        with Output(os.path.join(out, TRAIN)) as train_rows, Output(os.path.join(out, VALID)) as valid_rows:
-            for index, line in _unchanged_lines(rows, parts):
+        with RowsFile(os.path.join(out, TRAIN)) as train_rows, RowsFile(os.path.join(out, VALID)) as valid_rows:
+            for index, row in _unchanged_rows(rows, parts):
                 if index in in_valid:
-                    valid_rows.line(line)
+                    valid_rows.add(row)
                 elif index in in_train:
-                    train_rows.line(line)
+                    train_rows.add(row)
     return parts
 
 
@@ -316,6 +328,8 @@ def convert(
     with ExitStack() as stack:
         rejected = rejects if isinstance(rejects, RejectsFile) else stack.enter_context(RejectsFile(rejects))
         opened = stack.enter_context(open_dataset(dataset))
+        if opened.format.define is not None:
+            refuse_inlining(opened)
         output = stack.enter_context(Output(fspath(out)))
         for row in opened:
             rows += 1
@@ -347,22 +361,20 @@ def check_target_format(name: str) -> Format:
     return found
 
 
-def unchanged_line(row: Conversation) -> bytes:
-    """Return the source text of a row; a row built in Python is written as a scenario or in the OpenAI format."""
-    if line := row.original.row.rstrip():
-        return line
-    return scenarios.write(row) if isinstance(row, Case) and row.is_scenario else openai.write(row)
-
-
-def _unchanged_lines(dataset: Dataset, parts: Split) -> Iterator[tuple[int, bytes]]:
-    """Yield the index and the source text of each row of a split."""
+def _unchanged_rows(dataset: Dataset, parts: Split) -> Iterator[tuple[int, Conversation | bytes]]:
+    """Yield the index and the row, or its text, of each row of a split."""
     if not dataset.path:
-        yield from enumerate(map(unchanged_line, dataset))
+        yield from enumerate(dataset)
         return
     indexes = {number: index for index, number in enumerate(parts.numbers)}
-    for number, line in Rows(dataset.path):
-        if number in indexes:
-            yield indexes[number], line.rstrip()
+    if dataset.format.define is None:
+        yield from ((indexes[number], line) for number, line in Rows(dataset.path) if number in indexes)
+        return
+    on_bad, dataset.on_bad = dataset.on_bad, lambda bad: None  # bad rows were reported when the dataset was split
+    try:
+        yield from ((indexes[row.place.number], row) for row in dataset if row.place and row.place.number in indexes)
+    finally:
+        dataset.on_bad = on_bad
 
 
 def _each(sources: DatasetSource | Sequence[DatasetSource]) -> Sequence[DatasetSource]:

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import structs
 
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
-from callmark.config import read_grading_settings, read_policy
+from callmark.calls.strict import scrub
+from callmark.config import read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.grading import grade as one_item
@@ -19,7 +20,8 @@ from callmark.grading.grade import Grade
 from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings
 from callmark.runs.grade import GradeOptions, grade_predictions, regrade
 from callmark.runs.run import Run
-from callmark.runs.store import RunFolder, is_run
+from callmark.runs.store import RunFolder, is_run, suggest_run
+from callmark.trust import allow, authorize, decided_by, import_actions
 from callmark.types import Message, Prediction
 
 PredictionInput = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[Prediction] | Sequence[Mapping[str, Any]]
@@ -52,6 +54,7 @@ def grade(
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     config: str | None = None,
+    trust: bool = False,
     options: GradeOptions | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Run: ...
@@ -86,6 +89,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         out: Parent folder of the run; `runs` by default.
         name: Name of the run folder; by default the name of the first predictions file and the time.
         config: Path of the configuration file; `callmark.toml` by default.
+        trust: Allow what the run, or a `callmark.toml` in the current folder, imports.
         options: Processes, intervals, and handlers for bad rows and progress.
         warn: Called with each warning.
 
@@ -113,18 +117,26 @@ def _grade_cases(
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     config: str | None = None,
+    trust: bool = False,
     options: GradeOptions | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Run:
-    settings = grading_settings(read_grading_settings(config), evaluators, policy)
+    configured = read_config(config)
+    settings = grading_settings(configured.grading, evaluators, policy)
+    with decided_by(allow if trust else None):
+        authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
     if isinstance(cases, Run) or is_run_folder(cases, predictions):
         assert isinstance(cases, str | PathLike)
         refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "out": out, "name": name})
-        return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
+        with decided_by(allow if trust else None):
+            return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
+    selection = select_cases(cases)
+    if selection.path and not os.path.exists(selection.path) and (near := suggest_run(selection.path)):
+        raise BadInput(f"{scrub(selection.path)}: no such file{near}")
     with ExitStack() as stack:
         files = _prediction_files(predictions, stack)
         return grade_predictions(
-            select_cases(cases),
+            selection,
             files,
             settings,
             parse=parse,
@@ -161,6 +173,7 @@ def _regrade(folder: RunFolder, settings: GradingSettings, options: GradeOptions
     before = folder.read()
     if before.dataset.kind == "scenarios":
         if settings.evaluators == DEFAULT_EVALUATORS:  # nothing else was chosen, so keep those for conversations
+            authorize(import_actions(before.grading.evaluators, source=str(folder.path)))
             settings = structs.replace(settings, evaluators=before.grading.evaluators)
         options = structs.replace(options, detailed=True)  # the results of the trials are shown directly
     if "policy" in before.grading.options and "policy" not in settings.options:
@@ -176,7 +189,7 @@ def refuse_with_run(run: object, given: Mapping[str, object]) -> None:
         if value is not None:
             raise BadInput(
                 f"--{name} cannot be used with {run}, which is a run: its own predictions are graded again",
-                "To grade a predictions file, pass the file of the cases instead of the run.",
+                "To grade a predictions file, pass the cases file instead of the run.",
             )
 
 

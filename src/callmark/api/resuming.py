@@ -7,8 +7,8 @@ from msgspec import Struct, structs
 
 from callmark.errors import BadInput
 from callmark.models.choice import NamedModel
-from callmark.models.keys import HIDDEN
-from callmark.runs.manifest import ModelRunInfo, SimulationSettings
+from callmark.models.redaction import HIDDEN
+from callmark.runs.manifest import ModelRunInfo, SimulationSettings, recorded_env
 from callmark.runs.selection import CaseSelection
 from callmark.runs.store import RunFolder
 
@@ -24,12 +24,19 @@ class ResumedRun(Struct, frozen=True):
 
 
 def read_resumed_run(
-    run: str, cases: CaseSelection, models: Sequence[NamedModel], *, resume: bool, moved: bool, trials: int | None
+    run: str,
+    cases: CaseSelection,
+    models: Sequence[NamedModel],
+    *,
+    resume: bool,
+    moved: bool,
+    trials: int | None,
+    env: Collection[str] = (),
 ) -> ResumedRun:
     """Return the settings of a run, overridden by the format, tools and limit of `cases`, and by a model if one is given.
 
-    A folder that is not the run of a model, more than one model, and a model whose address contained a secret raise `BadInput`. So does
-    `moved`: another folder was given for the run.
+    A folder that is not the run of a model, more than one model, and a model whose address contained a secret raise `BadInput`. So do
+    `moved`: another folder was given for the run; and variables that programs of the run got, if `env` does not name them.
     """
     folder = RunFolder(run)
     before = folder.read()
@@ -39,7 +46,7 @@ def read_resumed_run(
         raise BadInput(f"{run}: a run is resumed in its own folder, so -o and --name cannot be used")
     model_run = before.model_run
     if model_run is None:
-        raise BadInput(f"{run}: cannot be resumed, because it was graded from a predictions file without a model")
+        raise BadInput(f"{run}: cannot be resumed, because it was graded from a predictions file and has no model")
     if len(models) > 1:
         raise BadInput(f"{run}: expected one model to resume the run with, got {len(models)}")
     if model_run.redacted and not models:
@@ -47,13 +54,19 @@ def read_resumed_run(
             f"{run}: the address of its model contained a secret, which is not stored",
             f"Pass it again with {'--agent' if model_run.simulation else '--model'}.",
         )
+    named_here = {*env, *(name for _, model in models for name in model.env)}
+    if missing := [name for name in recorded_env(model_run) if name not in named_here]:
+        raise BadInput(
+            f"{run}: its programs got {' and '.join(missing)} from the environment, which the folder of a run cannot pass on",
+            f"Pass {'it' if len(missing) == 1 else 'them'} on again: {' '.join(f'--env {name}' for name in missing)}",
+        )
     name, model = models[0] if models else (None, model_run.model)
     dataset = before.dataset
     selection = structs.replace(
         cases,
-        path=folder.resolve_path(dataset.path),
+        path=folder.input_path(dataset.path, "dataset.path"),
         format_name=cases.format_name or dataset.format,
-        tools=cases.tools or (folder.resolve_path(dataset.tools) if dataset.tools and not model_run.simulation else None),
+        tools=cases.tools or (folder.input_path(dataset.tools, "dataset.tools") if dataset.tools and not model_run.simulation else None),
         limit=dataset.limit if cases.limit is None else cases.limit,
         trials=model_run.trials if trials is None else trials,
     )

@@ -17,11 +17,13 @@ from msgspec import Struct, structs
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
 from callmark.api.grading import OUT, grading_settings
 from callmark.api.resuming import read_resumed_run, recorded_agent
-from callmark.config import read_config
+from callmark.config import Config, read_config
 from callmark.errors import BadInput
+from callmark.models.child_environment import pass_on
 from callmark.models.choice import ModelChoice, check_prices, choose_models, override, resolve_model
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
+from callmark.models.specs import model_actions
 from callmark.reporting.safety import one_line
 from callmark.runs.cache import Cache
 from callmark.runs.event_loop import run_sync
@@ -31,10 +33,14 @@ from callmark.runs.run import Run
 from callmark.runs.run_model import open_run_model
 from callmark.runs.runner import ProgressListener, Runner
 from callmark.runs.selection import CaseSelection
+from callmark.runs.store import suggest_run
 from callmark.runs.worker import Budget
+from callmark.simulation.open_simulator import agent_actions, user_actions
 from callmark.simulation.simulate import MAX_STEPS, prepare_simulation, simulation_grading
 from callmark.simulation.simulator import MAX_TURNS
+from callmark.simulation.toolboxes import tool_actions
 from callmark.simulation.users import DEFAULT_USER
+from callmark.trust import allow, authorize, decided_by, import_actions
 from callmark.wording import pluralize
 
 Warn = Callable[[str], None]
@@ -60,7 +66,7 @@ class PreparedRuns(Struct, frozen=True):
                     model_run = run.model_run
                     unit = "conversation" if model_run.simulation else "prediction"
                     saved = f"saved {model_run.predictions:,} of {pluralize(model_run.requests, unit)}."
-                    self.warn(f"{saved}\nResume with: {resume_command(run.info)} {one_line(str(run.folder), 200)} --resume")
+                    self.warn(f"{saved}\nResume with: {resume_command(run.info, one_line(str(run.folder), 200))}")
             raise
 
     def grade(self) -> list[Run]:
@@ -85,7 +91,9 @@ def _prepare_run(
     cache: bool = True,
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
+    env: Sequence[str] = (),
     config: str | None = None,
+    trust: bool = False,
     options: GradeOptions | None = None,
     progress: ProgressListener | None = None,
     warn: Warn = lambda sentence: None,
@@ -112,7 +120,9 @@ def _prepare_run(
         cache: Use the response cache, so that identical requests are not sent again.
         max_cost: Stop when this cost is reached. Every model needs a price.
         max_tokens_total: Stop when this number of tokens is reached.
+        env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
         config: Path of the configuration file; `callmark.toml` by default.
+        trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
         options: Processes, intervals, and handlers for bad rows and grading progress.
         progress: Notified of each prediction.
         warn: Called with each warning.
@@ -128,22 +138,32 @@ def _prepare_run(
     """
     configured = read_config(config)
     keys = Keys.here()
+    pass_on(env, keys)
     selection = select_cases(cases, limit=limit, trials=trials)
     chosen = choose_models(models, configured.models, settings)
+    sources = [configured.found if label else "" for label, _ in chosen]
     folder = fspath(out) if out is not None else None
     if path := _run_folder(selection):
-        resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
+        resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials, env=env)
+        sources = sources or [path]
         if resumed.simulation:
             raise BadInput(f"{path} is a simulation, which callmark run cannot resume", f"Resume with: callmark simulate {path} --resume")
         selection, folder, name = resumed.cases, resumed.out, resumed.name
         chosen = [(resumed.model[0], override(resumed.model[1], settings))]
     if not chosen:
+        _refuse_missing_run(selection, resume)
         raise BadInput("no model given", "Pass --model PROVIDER:NAME. callmark run --list-models lists the providers.")
     if max_cost is not None:
         check_prices([model for _, model in chosen], keys)
+    actions = import_actions(configured.grading.evaluators, source="" if evaluators else configured.found)
+    for (_, model), source in zip(chosen, sources, strict=True):
+        actions += model_actions(model, keys, source=source, given=settings or ())
+    with decided_by(allow if trust else None):
+        authorize(actions)
+        opened = [open_run_model(label, model, keys) for label, model in chosen]
     runner = Runner(
         selection,
-        [open_run_model(label, model, keys) for label, model in chosen],
+        opened,
         grading_settings(configured.grading, evaluators),
         keys,
         out=folder or OUT,
@@ -154,7 +174,7 @@ def _prepare_run(
     return PreparedRuns(runner, lambda: _open_cache(keys, warn) if cache else None, Budget(max_cost, max_tokens_total), progress, warn)
 
 
-async def _prepare_simulation(
+def _prepare_simulation(
     scenarios: CaseInput,
     agents: ModelChoice = (),
     *,
@@ -177,11 +197,13 @@ async def _prepare_simulation(
     cache: bool = True,
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
+    env: Sequence[str] = (),
     config: str | None = None,
+    trust: bool = False,
     options: GradeOptions | None = None,
     progress: ProgressListener | None = None,
     warn: Warn = lambda sentence: None,
-) -> PreparedRuns:
+) -> Coroutine[Any, Any, PreparedRuns]:
     """Simulate a conversation between a user and an agent for every scenario, and grade the agent's tool calls.
 
         (run,) = callmark.simulate("scenarios.jsonl", "openai:gpt-4.1-mini", tools="mcp:python server.py", trials=3)
@@ -213,7 +235,9 @@ async def _prepare_simulation(
         cache: Use the response cache, so that identical requests are not sent again.
         max_cost: Stop when this cost is reached. A model needs a price.
         max_tokens_total: Stop when this number of tokens is reached.
+        env: Names of environment variables that programs (`mcp:COMMAND`, `cmd:COMMAND`) get, in addition to path, home and locale.
         config: Path of the configuration file; `callmark.toml` by default.
+        trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
         options: Processes, intervals, and handlers for bad rows and grading progress.
         progress: Notified of each conversation.
         warn: Called with each warning.
@@ -228,19 +252,29 @@ async def _prepare_simulation(
     """
     configured = read_config(config)
     keys = Keys.here()
+    pass_on(env, keys)
     selection = select_cases(scenarios, limit=limit, trials=trials, scenarios=True)
     chosen = choose_models(agents, configured.models, settings)
+    sources = [configured.found if label else "" for label, _ in chosen]
     specs = (tools,) if isinstance(tools, str) else tuple(tools)
     folder = fspath(out) if out is not None else None
     before: SimulationSettings | None = None
     if path := _run_folder(selection):
         given = {"agent": chosen, "user": user, "judge": judge, "tools": specs, "system": system}
         chosen = chosen or recorded_agent(path, [part for part, value in given.items() if value])
-        resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials)
+        resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials, env=env)
+        if not resumed.simulation:
+            raise BadInput(
+                f"{path} is not a simulation, so callmark simulate cannot resume it", f"Resume with: callmark run {path} --resume"
+            )
         selection, folder, name, before = resumed.cases, resumed.out, resumed.name, resumed.simulation
         chosen = [(resumed.model[0], override(resumed.model[1], settings))]
+        sources = sources or [path]
     if not chosen:
-        raise BadInput("no agent given", "Pass --agent PROVIDER:NAME. callmark run --list-models lists the providers.")
+        _refuse_missing_run(selection, resume)
+        raise BadInput(
+            "no agent given", "Pass --agent, such as python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds."
+        )
     changes = {
         "user": _participant(user, configured.models),
         "judge": _participant(judge, configured.models),
@@ -256,21 +290,36 @@ async def _prepare_simulation(
     )
     if max_cost is not None and not any(model is not None and model.price is not None for model in (simulation.user, simulation.judge)):
         check_prices([model for _, model in chosen], keys)
-    opened_cache = _open_cache(keys, warn) if cache else None
-    runner = await prepare_simulation(
-        selection,
-        chosen,
-        simulation,
-        grading_settings(simulation_grading(configured.grading, evaluators), policy=policy),
-        keys,
-        cache=opened_cache,
-        concurrency=concurrency,
-        out=folder or OUT,
-        name=name,
-        resume=resume,
-        options=with_bad_rows(options, scenarios),
-    )
-    return PreparedRuns(runner, lambda: opened_cache, Budget(max_cost, max_tokens_total), progress, warn)
+    grading = grading_settings(simulation_grading(configured.grading, evaluators), policy=policy)
+    actions = import_actions(grading.evaluators, source="" if evaluators else configured.found)
+    for (_, agent), source in zip(chosen, sources, strict=True):
+        actions += agent_actions(agent, keys, source=source, given=settings or ())
+    actions += user_actions(simulation.user, keys, source=_source(user, configured, path))
+    if simulation.judge is not None:
+        actions += model_actions(simulation.judge, keys, source=_source(judge, configured, path))
+    actions += tool_actions(simulation.tools, keys, source="" if specs else path)
+    with decided_by(allow if trust else None):
+        authorize(actions)  # outside of the event loop, where a question can be interrupted
+
+    async def prepare() -> PreparedRuns:
+        opened_cache = _open_cache(keys, warn) if cache else None
+        with decided_by(allow if trust else None):
+            runner = await prepare_simulation(
+                selection,
+                chosen,
+                simulation,
+                grading,
+                keys,
+                cache=opened_cache,
+                concurrency=concurrency,
+                out=folder or OUT,
+                name=name,
+                resume=resume,
+                options=with_bad_rows(options, scenarios),
+            )
+        return PreparedRuns(runner, lambda: opened_cache, Budget(max_cost, max_tokens_total), progress, warn)
+
+    return prepare()
 
 
 def _run_folder(selection: CaseSelection) -> str:
@@ -278,9 +327,22 @@ def _run_folder(selection: CaseSelection) -> str:
     return selection.path if os.path.isdir(selection.path) else ""
 
 
+def _refuse_missing_run(selection: CaseSelection, resume: bool) -> None:
+    """Raise `BadInput` if a run is to be resumed whose folder does not exist."""
+    if resume and selection.path and not os.path.exists(selection.path):
+        raise BadInput(f"{selection.path}: no such run{suggest_run(selection.path)}")
+
+
 def _participant(model: str | ModelSettings | None, configured: Mapping[str, ModelSettings]) -> ModelSettings | None:
     """Return the settings of a user or judge. A name that is not configured is a spec."""
     return None if model is None else resolve_model(model, configured)[1]
+
+
+def _source(given: str | ModelSettings | None, configured: Config, run: str) -> str:
+    """Return the file or run that names a user or judge; empty if the user does."""
+    if given is None:
+        return run
+    return configured.found if isinstance(given, str) and given in configured.models else ""
 
 
 def _open_cache(keys: Keys, warn: Warn) -> Cache:

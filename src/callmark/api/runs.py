@@ -63,11 +63,13 @@ class ReportFile(Struct, frozen=True):
         path: Path of the file.
         size: Size in bytes; 0 for standard output.
         left_out: Number of conversations that did not fit, by run.
+        warnings: A sentence for each run whose dataset is missing or has changed, so that parts of its cases are not shown.
     """
 
     path: str
     size: int
     left_out: dict[str, int]
+    warnings: tuple[str, ...] = ()
 
     def __fspath__(self) -> str:
         return self.path
@@ -125,7 +127,7 @@ def gate(
     )
     for option, given in (("--baseline", base), ("--significant", significant)):
         if given and not thresholds.max_drop:
-            raise BadInput(f"{option} has no effect without --max-drop", "Pass --max-drop METRIC=NUMBER, the greatest drop allowed.")
+            raise BadInput(f"{option} has no effect without --max-drop", "Pass --max-drop METRIC=NUMBER, the largest drop allowed.")
     _check_configured_metrics(configured, opened.info.metrics, config or FILE_NAME)
     validate_gate(thresholds, opened.info.metrics)
     summary = opened.summary(detailed=False)
@@ -169,8 +171,9 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     target = fspath(out) if out is not None else (opened[0].folder.file("report.html") if opened else "report.html")
     for run in opened:
         refuse_run_file(run, target)
-    left_out = write_report(opened, target)
-    return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out)
+    warnings: list[str] = []
+    left_out = write_report(opened, target, warn=warnings.append)
+    return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
 
 def view(
@@ -226,7 +229,7 @@ def _check_configured_metrics(gate: Gate, metrics: Collection[str], file: str) -
             if name not in metrics:
                 raise BadInput(
                     f"{scrub(file)}: [gate] {key}: unknown metric {name!r}{did_you_mean(name, metrics)}",
-                    "callmark gate RUN --list lists a run's metrics.",
+                    "callmark gate RUN --list lists the metrics of a run.",
                 )
 
 
@@ -240,4 +243,4 @@ def _unfinished(run: Run) -> str:
         reason = f" ({one_line(model_run.stop_reason, 200)})" if model_run.stop_reason else ""
         unit = "conversation" if model_run.simulation else "prediction"
         why += f"{reason} after {model_run.predictions:,} of {pluralize(model_run.requests, unit)}"
-    return f"{why}. Resume with: {resume_command(run.info)} {one_line(str(run.folder), 200)} --resume"
+    return f"{why}. Resume with: {resume_command(run.info, one_line(str(run.folder), 200))}"

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Hashable
 from datetime import UTC, date, datetime
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
@@ -37,6 +38,16 @@ def same_date(expected: date | datetime, actual: date | datetime) -> bool:
     if not isinstance(expected, datetime):
         return (actual.date() if isinstance(actual, datetime) else actual) == expected
     return isinstance(actual, datetime) and _with_zone(expected) == _with_zone(actual)
+
+
+def search_key(expected: date | datetime) -> Hashable:
+    """Return a key of a date: `same_date(expected, actual)` if it is one of `written_keys(actual)`."""
+    return _with_zone(expected) if isinstance(expected, datetime) else expected
+
+
+def written_keys(actual: date | datetime) -> tuple[Hashable, ...]:
+    """Return the keys of the dates that are the same as a written one: its day and, if it has a time, its instant."""
+    return (actual.date(), _with_zone(actual)) if isinstance(actual, datetime) else (actual,)
 
 
 def _find_spans(text: str) -> list[tuple[date | datetime, int, int]]:

@@ -1,27 +1,23 @@
 """Matchers: conditions that an expected argument may have instead of a value (docs/reference/metrics.md, section 4).
 
 A matcher is a non-empty object, all of whose keys begin with `$`. Only expected values are read this way. `check_matchers` raises for
-unknown matchers and invalid patterns when a file is read. `matches` never raises: an invalid matcher matches nothing.
+unknown matchers, invalid patterns and matchers that are too large when a file is read; `callmark.calls.matching` compares.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from callmark.calls.dates import parse_date, same_date
-from callmark.calls.globs import matches_glob
-from callmark.calls.ratio import ratio
-from callmark.calls.strict import NotStrict, dump, parse
-from callmark.calls.words import words
+from callmark.calls.dates import parse_date
+from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.wording import did_you_mean
 
-Equal = Callable[[Any, Any], bool]
-
 CONTAINER_TYPES = (dict, list)  # types of values that may contain a matcher
-LONGEST_TEXT = 2000  # characters of a text that is compared by ratio; a longer one must have equal words
-MAX_SET_MEMBERS = 500  # of a $set
+MAX_NODES = 10_000  # of a matcher: every object, list and plain value in it, but not what is in a $literal
+MAX_SET_MEMBERS = 1000
 _SHOWN = 40  # characters of an invalid value in a message
 _OPTIONS = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}
 SIMILAR = "$similar"  # the matcher that a rule in `callmark.toml` produces; files must not contain it
@@ -30,7 +26,12 @@ MATCHER_KINDS = ("$literal", "$any", "$optional", "$glob", "$regex", "$one_of", 
 
 def is_matcher(value: Any) -> bool:
     """Return whether a value has the form of a matcher: an object whose keys all begin with `$`."""
-    return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
+    if not isinstance(value, dict) or not value:
+        return False
+    for key in value:  # noqa: SIM110 - faster
+        if not isinstance(key, str) or key[:1] != "$":
+            return False
+    return True
 
 
 def has_matcher(value: Any) -> bool:
@@ -62,58 +63,74 @@ def is_optional(expected: Any) -> bool:
     return is_matcher(expected) and "$optional" in expected
 
 
-def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal) -> bool:
-    """Return whether a matcher matches a value. `equal` compares values inside the matcher: by `exact`, with nested matchers."""
-    kind = next((key for key in matcher if key in MATCHER_KINDS), None)
-    if kind is None:
-        return False
-    return kind in _MATCH and _MATCH[kind](matcher, actual, equal)
+Path = tuple[Any, ...]  # the path of the container and a step; formatted only for a message
 
 
 def check_matchers(value: Any, where: str = "") -> None:
     """Raise `BadInput` for an invalid matcher in an expected value. `where` is the path of the argument."""
+    _check_value(value, (where,), counted=False)
+
+
+def _check_value(value: Any, path: Path, *, counted: bool) -> None:
+    """Check all matchers in a value. `counted` means that it is inside a matcher, whose nodes have been counted."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             if item.__class__ in CONTAINER_TYPES:
-                check_matchers(item, f"{where}[{index}]")
+                _check_value(item, (path, f"[{index}]"), counted=counted)
     elif is_matcher(value):
-        _check_matcher(value, where)
+        if not counted and sum(1 for _ in islice(_nodes(value), MAX_NODES + 1)) > MAX_NODES:
+            raise _invalid(path, f"expected a matcher with at most {MAX_NODES:,} nodes (objects, lists and values), got more")
+        _check_matcher(value, path)
     elif isinstance(value, dict):
         for key, item in value.items():
-            check_matchers(item, f"{where}.{key}" if where else str(key))
+            if item.__class__ in CONTAINER_TYPES:
+                _check_value(item, (path, ".", key), counted=counted)
 
 
-def _check_matcher(matcher: Mapping[str, Any], where: str) -> None:
+def _invalid(path: Path, problem: str, hint: str = "") -> BadInput:
+    steps: list[str] = []
+    while len(path) > 1:
+        steps[:0] = map(str, path[1:])
+        path = path[0]
+    where = "".join([path[0], *steps])
+    return BadInput(f"{where if path[0] else where.removeprefix('.')}: {problem}", hint)
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    """Yield every object, list and plain value in a matcher, in no particular order. A `$literal` holds a plain value, of any size."""
+    rest = [value]
+    while rest:
+        node = rest.pop()
+        yield node
+        if isinstance(node, dict) and not (is_matcher(node) and "$literal" in node):
+            rest.extend(node.values())
+        elif isinstance(node, list):
+            rest.extend(node)
+
+
+def _check_matcher(matcher: Mapping[str, Any], path: Path) -> None:
     kinds = [key for key in matcher if key in MATCHER_KINDS]
     known = (*MATCHER_KINDS, *(option for kind in kinds for option in _OPTIONS.get(kind, ())))
     unknown = [key for key in matcher if key not in known]
     if unknown:
-        raise BadInput(
-            f"{where}: unknown matcher {unknown[0]!r}{did_you_mean(unknown[0], known)}", f"Available: {', '.join(MATCHER_KINDS)}."
-        )
+        available = f"Available: {', '.join(MATCHER_KINDS)}."
+        raise _invalid(path, f"unknown matcher {unknown[0]!r}{did_you_mean(unknown[0], known)}", available)
     if len(kinds) != 1:
-        raise BadInput(f"{where}: expected one matcher, got {' and '.join(kinds)}")
+        raise _invalid(path, f"expected one matcher, got {' and '.join(kinds)}")
     kind = kinds[0]
     given = matcher[kind]
     if (problem := _PROBLEMS.get(kind, _no_problem)(matcher)) is not None:
-        raise BadInput(f"{where}: {problem}")
+        raise _invalid(path, problem)
     if kind in ("$optional", "$not"):
-        check_matchers(given, where)
+        _check_value(given, path, counted=True)
     elif kind in ("$one_of", "$set"):
         for index, item in enumerate(given):
-            check_matchers(item, f"{where}.{kind}[{index}]")
-
-
-def _matches_glob(matcher: Mapping[str, Any], actual: Any) -> bool:
-    pattern = matcher["$glob"]
-    if not isinstance(actual, str) or not isinstance(pattern, str):
-        return False
-    ignore_case = matcher.get("$case", True) is False
-    return matches_glob(pattern.casefold(), actual.casefold()) if ignore_case else matches_glob(pattern, actual)
+            if item.__class__ in CONTAINER_TYPES:
+                _check_value(item, (path, f".{kind}[{index}]"), counted=True)
 
 
 @lru_cache(maxsize=1024)
-def _compile_regex(pattern: str) -> Any:
+def compile_regex(pattern: str) -> Any:
     """Return the compiled pattern, or the reason why it is invalid."""
     import re2
 
@@ -125,32 +142,7 @@ def _compile_regex(pattern: str) -> Any:
         return error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
 
 
-def _matches_regex(pattern: Any, actual: Any) -> bool:
-    if not isinstance(pattern, str) or not isinstance(actual, str):
-        return False
-    compiled = _compile_regex(pattern)
-    try:
-        return not isinstance(compiled, str) and compiled.fullmatch(actual) is not None
-    except UnicodeEncodeError:
-        return False
-
-
-def _matches_approx(matcher: Mapping[str, Any], actual: Any) -> bool:
-    if isinstance(actual, str):
-        try:
-            actual = parse(actual)
-        except NotStrict:
-            return False
-    numbers = [_exact_number(value) for value in (actual, matcher["$approx"], matcher.get("$abs", matcher.get("$rel")))]
-    if any(number is None for number in numbers):
-        return False
-    value, expected, tolerance = (number or Fraction(0) for number in numbers)
-    if "$abs" not in matcher:
-        tolerance *= abs(expected)
-    return abs(value - expected) <= tolerance
-
-
-def _exact_number(value: Any) -> Fraction | None:
+def exact_number(value: Any) -> Fraction | None:
     """Return the number exactly as it is written, so that limits are inclusive; None if the value is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -160,75 +152,12 @@ def _exact_number(value: Any) -> Fraction | None:
         return None
 
 
-def _matches_date(expected: Any, actual: Any) -> bool:
-    if not isinstance(expected, str) or not isinstance(actual, str):
-        return False
-    expected_date, actual_date = parse_date(expected), parse_date(actual)
-    return expected_date is not None and actual_date is not None and same_date(expected_date, actual_date)
-
-
-def _matches_text(matcher: Mapping[str, Any], actual: Any) -> bool:
-    expected, min_ratio = matcher["$text"], matcher.get("$ratio")
-    if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(min_ratio, int | float):
-        return False
-    expected_words, actual_words = words(expected), words(actual)
-    if expected_words == actual_words:
-        return True
-    one, other = " ".join(expected_words), " ".join(actual_words)
-    if max(len(one), len(other)) > LONGEST_TEXT:
-        return False
-    return ratio(one, other) >= min_ratio
-
-
-def _matches_set(expected: Any, actual: Any, equal: Equal) -> bool:
-    """Return whether the members match one to one, in any order."""
-    if (
-        not isinstance(expected, list)
-        or not isinstance(actual, list | tuple)
-        or len(expected) != len(actual)
-        or len(expected) > MAX_SET_MEMBERS
-    ):
-        return False
-    candidates = [[index for index, value in enumerate(actual) if equal(member, value)] for member in expected]
-    taken: dict[int, int] = {}
-    return all(_assign(member, candidates, taken, set()) for member in range(len(expected)))
-
-
-def _assign(member: int, candidates: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
-    for index in candidates[member]:
-        if index not in tried:
-            tried.add(index)
-            if index not in taken or _assign(taken[index], candidates, taken, tried):
-                taken[index] = member
-                return True
-    return False
-
-
-_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Equal], bool]] = {
-    "$any": lambda matcher, actual, equal: True,
-    "$optional": lambda matcher, actual, equal: equal(matcher["$optional"], actual),
-    "$glob": lambda matcher, actual, equal: _matches_glob(matcher, actual),
-    "$regex": lambda matcher, actual, equal: _matches_regex(matcher["$regex"], actual),
-    "$one_of": lambda matcher, actual, equal: (
-        isinstance(matcher["$one_of"], list) and any(equal(item, actual) for item in matcher["$one_of"])
-    ),
-    "$set": lambda matcher, actual, equal: _matches_set(matcher["$set"], actual, equal),
-    "$approx": lambda matcher, actual, equal: _matches_approx(matcher, actual),
-    "$date": lambda matcher, actual, equal: _matches_date(matcher["$date"], actual),
-    "$text": lambda matcher, actual, equal: _matches_text(matcher, actual),
-    "$contains": lambda matcher, actual, equal: (
-        isinstance(actual, str) and isinstance(matcher["$contains"], str) and matcher["$contains"].casefold() in actual.casefold()
-    ),
-    "$not": lambda matcher, actual, equal: not equal(matcher["$not"], actual),
-}
-
-
 def _no_problem(matcher: Mapping[str, Any]) -> str | None:
     return None
 
 
 def _is_number(value: Any, minimum: float = float("-inf"), maximum: float = float("inf")) -> bool:
-    return _exact_number(value) is not None and bool(minimum <= value <= maximum)
+    return exact_number(value) is not None and bool(minimum <= value <= maximum)
 
 
 def _glob_problem(matcher: Mapping[str, Any]) -> str | None:
@@ -241,7 +170,7 @@ def _regex_problem(matcher: Mapping[str, Any]) -> str | None:
     pattern = matcher["$regex"]
     if not isinstance(pattern, str):
         return _mismatch(matcher, "$regex", "a string")
-    return f"$regex: invalid pattern: {compiled}" if isinstance(compiled := _compile_regex(pattern), str) else None
+    return f"$regex: invalid pattern: {compiled}" if isinstance(compiled := compile_regex(pattern), str) else None
 
 
 def _approx_problem(matcher: Mapping[str, Any]) -> str | None:
@@ -263,7 +192,7 @@ def _list_problem(matcher: Mapping[str, Any], kind: str, expected: str, minimum:
     items = matcher[kind]
     if not isinstance(items, list):
         return _mismatch(matcher, kind, expected)
-    return None if minimum <= len(items) <= maximum else f"{kind}: expected {expected}, got {len(items)}"
+    return None if minimum <= len(items) <= maximum else f"{kind}: expected {expected}, got {len(items):,}"
 
 
 def _mismatch(matcher: Mapping[str, Any], key: str, expected: str) -> str:
@@ -278,7 +207,7 @@ _PROBLEMS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
     "$glob": _glob_problem,
     "$regex": _regex_problem,
     "$one_of": lambda matcher: _list_problem(matcher, "$one_of", "a list of at least 1 item", 1, float("inf")),
-    "$set": lambda matcher: _list_problem(matcher, "$set", f"a list of at most {MAX_SET_MEMBERS} items", 0, MAX_SET_MEMBERS),
+    "$set": lambda matcher: _list_problem(matcher, "$set", f"a list of at most {MAX_SET_MEMBERS:,} items", 0, MAX_SET_MEMBERS),
     "$approx": _approx_problem,
     "$date": lambda matcher: (
         None

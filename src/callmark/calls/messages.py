@@ -88,8 +88,8 @@ _EXPECTED_TYPES = {
     "str | null": "a string",
     "float": "a number",
     "float | null": "a number",
-    "int": "a whole number",
-    "int | null": "a whole number",
+    "int": "an integer",
+    "int | null": "an integer",
     "object | null": "an object",
     "int | str | null": "a string",
 }

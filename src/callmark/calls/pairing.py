@@ -6,6 +6,8 @@ the most arguments that agree; then the fewest actual arguments; then the fewest
 earliest pairs win.
 
 Repeated calls are paired one to one: two expected calls and one actual call make one pair and leave one expected call unpaired.
+
+Comparing raises `EvaluatorError`, which names the argument, if the matchers of all calls together need too many checks (`MatchBudget`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +17,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from callmark.calls.assignment import assign
+from callmark.calls.match_budget import MatchBudget
 from callmark.calls.matchers import is_optional
 from callmark.calls.schema import properties
 from callmark.calls.strict import dump
 from callmark.calls.values import ComparisonRule, agrees, may_equal_default, without_defaults
+from callmark.errors import EvaluatorError
 from callmark.types import Call
 
 MAX_COMPARED_PAIRS = 40_000  # pairs of calls with one name that are all compared; above that, equal calls first, the rest in order
@@ -80,13 +85,22 @@ def no_schema(name: str) -> Mapping[str, Any]:
 
 
 def compare_arguments(
-    expected: Mapping[str, Any], actual: Mapping[str, Any], *, rule: ComparisonRule = "exact", parameters: Mapping[str, Any] | None = None
+    expected: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    *,
+    rule: ComparisonRule = "exact",
+    parameters: Mapping[str, Any] | None = None,
+    budget: MatchBudget | None = None,
 ) -> ArgumentComparison:
-    """Compare two argument objects without arguments that are equivalent to omission. An omitted optional argument is not counted."""
+    """Compare two argument objects without arguments that are equivalent to omission. An omitted optional argument is not counted.
+
+    `budget` is shared by all comparisons that belong together.
+    """
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
     if parameters:
         expected, actual = without_defaults(expected, parameters, matchers=True), without_defaults(actual, parameters)
+    budget = MatchBudget() if budget is None else budget
     agree = expected_count = 0
     missing: list[str] = []
     differ: list[str] = []
@@ -94,7 +108,8 @@ def compare_arguments(
         if key in actual:
             expected_count += 1
             other = actual[key]
-            if (value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other) or agrees(value, other, rule):
+            plainly_equal = value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other
+            if plainly_equal or _agrees(key, value, other, rule, budget):
                 agree += 1
             else:
                 differ.append(key)
@@ -107,9 +122,17 @@ def compare_arguments(
     return ArgumentComparison(agree, expected_count, len(actual), expected_count + len(extra), tuple(missing), extra, tuple(differ))
 
 
+def _agrees(key: str, expected: Any, actual: Any, rule: ComparisonRule, budget: MatchBudget) -> bool:
+    try:
+        return agrees(expected, actual, rule, budget)
+    except EvaluatorError as error:
+        raise EvaluatorError(f"{key}: {error}") from None
+
+
 def compare_similar(comparison: ArgumentComparison, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> ArgumentComparison:
     """Return the comparison by `similar` of two objects, given their comparison by `exact`: only arguments that differ can change."""
-    differ = tuple([key for key in comparison.differ if not agrees(expected[key], actual[key], "similar")])
+    budget = MatchBudget()
+    differ = tuple([key for key in comparison.differ if not _agrees(key, expected[key], actual[key], "similar", budget)])
     if len(differ) == len(comparison.differ):
         return comparison
     return ArgumentComparison(
@@ -162,8 +185,9 @@ def pair_calls(
     rule: ComparisonRule = "exact",
     ignore_case: bool = False,
     parameters: Parameters = no_schema,
+    budget: MatchBudget | None = None,
 ) -> Pairing:
-    """Return the best pairing of two lists. `ignore_case` compares names without case."""
+    """Return the best pairing of two lists. `ignore_case` compares names without case. `budget` is shared with other comparisons."""
     if len(expected) == 1 and len(actual) == 1:  # the fast path for almost every decision point
         expected_call, actual_call = expected[0], actual[0]
         same_name = expected_call.name == actual_call.name or (ignore_case and expected_call.name.casefold() == actual_call.name.casefold())
@@ -172,15 +196,16 @@ def pair_calls(
         schema = parameters(expected_call.name) if parameters is not no_schema else None
         if fast_equal(expected_call.arguments, actual_call.arguments, schema):
             return _single_agreeing_pair(len(expected_call.arguments))
-        arguments = compare_arguments(expected_call.arguments, actual_call.arguments, rule=rule, parameters=schema)
+        arguments = compare_calls(expected_call, actual_call, rule=rule, parameters=schema, budget=budget)
         return Pairing((Pair(0, 0, arguments),), (), ())
     if not actual:
         return Pairing((), tuple(range(len(expected))), ())
     expected_by_name, actual_by_name = _by_name(expected, ignore_case), _by_name(actual, ignore_case)
     pairs: list[Pair] = []
+    comparer = _Comparer(expected, actual, rule, parameters, budget or MatchBudget())
     for name, expected_indexes in expected_by_name.items():
         if actual_indexes := actual_by_name.get(name):
-            pairs += _pair_same_name(expected, actual, expected_indexes, actual_indexes, rule, parameters)
+            pairs += _pair_same_name(comparer, expected_indexes, actual_indexes)
     pairs.sort(key=lambda pair: pair.expected)
     paired_expected, paired_actual = {pair.expected for pair in pairs}, {pair.actual for pair in pairs}
     return Pairing(
@@ -201,26 +226,61 @@ def _by_name(calls: Sequence[Call], ignore_case: bool) -> dict[str, list[int]]:
     return named
 
 
-def _pair_same_name(
-    expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int], rule: ComparisonRule, parameters: Parameters
-) -> list[Pair]:
+def compare_calls(
+    expected: Call,
+    actual: Call,
+    *,
+    rule: ComparisonRule = "exact",
+    parameters: Mapping[str, Any] | None = None,
+    budget: MatchBudget | None = None,
+) -> ArgumentComparison:
+    """Compare the arguments of two calls, whatever their names. An `EvaluatorError` names the expected call and the argument."""
+    try:
+        return compare_arguments(expected.arguments, actual.arguments, rule=rule, parameters=parameters, budget=budget)
+    except EvaluatorError as error:
+        raise EvaluatorError(f"{expected.name}: {error}") from None
+
+
+class _Comparer:
+    """Compares the calls of two lists by their indexes. The arguments of a call are prepared once, not for every pair."""
+
+    def __init__(
+        self, expected: Sequence[Call], actual: Sequence[Call], rule: ComparisonRule, parameters: Parameters, budget: MatchBudget
+    ) -> None:
+        self.expected, self.actual = expected, actual
+        self._rule: ComparisonRule = rule
+        self._parameters = parameters
+        self._budget = budget
+        self._expected: dict[int, Call] = {}
+        self._actual: dict[tuple[int, str], Call] = {}  # by index and by the name of the expected call, whose schema counts
+
+    def pair(self, row: int, column: int) -> Pair:
+        name = self.expected[row].name
+        expected, actual = self._expected.get(row), self._actual.get((column, name))
+        if expected is None:
+            expected = self._expected[row] = self._without_defaults(self.expected[row], name, matchers=True)
+        if actual is None:
+            actual = self._actual[column, name] = self._without_defaults(self.actual[column], name, matchers=False)
+        return Pair(row, column, compare_calls(expected, actual, rule=self._rule, budget=self._budget))
+
+    def _without_defaults(self, call: Call, name: str, *, matchers: bool) -> Call:
+        arguments = without_defaults(call.arguments, self._parameters(name), matchers=matchers)
+        return call if arguments is call.arguments else Call(call.name, dict(arguments))
+
+
+def _pair_same_name(comparer: _Comparer, rows: list[int], columns: list[int]) -> list[Pair]:
     """Return the best pairs among calls with one name. `rows` are indexes of expected calls, `columns` of actual calls."""
-
-    def compared(row: int, column: int) -> Pair:
-        schema = parameters(expected[row].name)
-        return Pair(row, column, compare_arguments(expected[row].arguments, actual[column].arguments, rule=rule, parameters=schema))
-
     if len(rows) == 1 and len(columns) == 1:
-        return [compared(rows[0], columns[0])]
+        return [comparer.pair(rows[0], columns[0])]
     pairs: list[Pair] = []
     if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
-        equal, rows, columns = _pair_equal(expected, actual, rows, columns)
-        pairs = [compared(row, column) for row, column in equal]
+        equal, rows, columns = _pair_equal(comparer.expected, comparer.actual, rows, columns)
+        pairs = [comparer.pair(row, column) for row, column in equal]
         if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
-            return pairs + [compared(row, column) for row, column in zip(rows, columns, strict=False)]
+            return pairs + [comparer.pair(row, column) for row, column in zip(rows, columns, strict=False)]
     if not rows or not columns:
         return pairs
-    table = [[compared(row, column) for column in columns] for row in rows]
+    table = [[comparer.pair(row, column) for column in columns] for row in rows]
     weights = _weights(table)
     if len(rows) <= len(columns):
         chosen = list(enumerate(assign(weights)))
@@ -265,50 +325,3 @@ def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
         return number * early**rows + (columns - column) * early ** (rows - 1 - row) if early > 1 else number
 
     return [[weight(cell, row, column) for column, cell in enumerate(cells)] for row, cells in enumerate(comparisons)]
-
-
-def assign(weights: Sequence[Sequence[int]]) -> list[int]:
-    """Return the one-to-one assignment of columns to rows with the greatest sum. There must be at least as many columns as rows.
-
-    The Hungarian algorithm with potentials, on integers of any size. Ties go to the earliest columns.
-    """
-    rows, columns = len(weights), len(weights[0]) if weights else 0
-    row_potential, column_potential = [0] * (rows + 1), [0] * (columns + 1)
-    row_of = [0] * (columns + 1)
-    for row in range(1, rows + 1):
-        row_of[0] = row
-        column = 0
-        shortest: list[int | None] = [None] * (columns + 1)
-        before = [0] * (columns + 1)
-        done = [False] * (columns + 1)
-        while row_of[column]:
-            done[column] = True
-            current, step, nearest = row_of[column], None, 0
-            costs = weights[current - 1]
-            for at in range(1, columns + 1):
-                if done[at]:
-                    continue
-                cost = -costs[at - 1] - row_potential[current] - column_potential[at]
-                known = shortest[at]
-                if known is None or cost < known:
-                    shortest[at] = known = cost
-                    before[at] = column
-                if step is None or known < step:
-                    step, nearest = known, at
-            for at in range(columns + 1):
-                if done[at]:
-                    row_potential[row_of[at]] += step or 0
-                    column_potential[at] -= step or 0
-                else:
-                    waiting = shortest[at]
-                    if waiting is not None:
-                        shortest[at] = waiting - (step or 0)
-            column = nearest
-        while column:
-            row_of[column] = row_of[before[column]]
-            column = before[column]
-    chosen = [0] * rows
-    for at in range(1, columns + 1):
-        if row_of[at]:
-            chosen[row_of[at] - 1] = at - 1
-    return chosen

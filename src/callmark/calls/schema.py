@@ -1,23 +1,24 @@
 """The JSON Schema of a tool: its parameters, type checks and full validation.
 
-Schemas come from files and may contain anything: unknown parts are ignored, and `schema_problem` returns why a schema is invalid. Nothing
-is fetched: a `$ref` outside the schema does not resolve. Patterns run in linear time; patterns with lookaround or backreferences run in a
-bounded number of steps.
+Schemas come from files and may contain anything: unknown parts are ignored, and `Schemas.problem` returns why a schema is invalid. Nothing
+is fetched: a `$ref` outside the schema does not resolve. `callmark.calls.validation` validates, in bounded time.
 """
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from callmark.calls.validation import Validator, compile_schema
 from callmark.types import Call, Tool
 
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
+_LONGEST_PATH = 400  # characters
+_SAME_BY_TYPE = frozenset({str, int, bool})  # values of one of these types fit the same schemas
+_MAX_QUESTIONS = 1_000_000  # whether a part of a value fits a part of a schema, for one value
 _CLASSES = {"string": str, "integer": int, "number": float, "boolean": bool}  # the Python class of almost every value of that type
-_MAX_STEPS = 100_000  # of a pattern with lookaround or backreferences
 
 
 def properties(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def required(parameters: Mapping[str, Any]) -> frozenset[str]:
 def admits_null(schema: Any, root: Mapping[str, Any]) -> bool:
     """Return whether the schema allows null. A schema without a type allows everything."""
     try:
-        return _fits(None, schema, root, frozenset(), check_listed=True)
+        return _fits(None, schema, root, {}, check_listed=True)
     except RecursionError:
         return True
 
@@ -78,8 +79,8 @@ def types_fit(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
     Enums, patterns and other constraints on values are ignored; unknown keys and unknown type names pass.
     """
     try:
-        return fast_fits(value, schema) or _fits(value, schema, root, frozenset(), check_listed=False)
-    except RecursionError:  # nested more deeply than any real schema
+        return fast_fits(value, schema) or _fits(value, schema, root, {}, check_listed=False)
+    except RecursionError:  # nested more deeply than any real schema, or more parts that meet than in any real call
         return False
 
 
@@ -113,35 +114,49 @@ def _has_plain_type(value: Any, schema: Any) -> bool:
     return kind.__class__ is str and _CLASSES.get(kind) is value.__class__
 
 
-def _fits(value: Any, schema: Any, root: Mapping[str, Any], seen: frozenset[int], *, check_listed: bool) -> bool:
-    """Return whether a value fits a schema. `seen` holds the schemas already entered for this value, so that recursive schemas terminate.
-    With `check_listed`, the value must be in the enum or equal the const, if there is one.
+_Known = dict[tuple[int, int], bool]  # whether a part of the value fits a schema, by their ids
+
+
+def _fits(value: Any, schema: Any, root: Mapping[str, Any], known: _Known, *, check_listed: bool) -> bool:
+    """Return whether a value fits a schema. With `check_listed`, it must be in the enum or equal the const, if there is one.
+
+    `known` has the answers so far, and True for the questions that are still open: recursive schemas terminate, and schemas that refer to
+    others many times do not take exponential time. Too many questions raise `RecursionError`.
     """
-    if not isinstance(schema, dict) or id(schema) in seen:
+    if not isinstance(schema, dict):
         return schema is not False
+    question = id(value.__class__ if value.__class__ in _SAME_BY_TYPE and not check_listed else value), id(schema)
+    if question not in known:
+        if len(known) >= _MAX_QUESTIONS:
+            raise RecursionError
+        known[question] = True
+        known[question] = _fits_parts(value, schema, root, known, check_listed=check_listed)
+    return known[question]
+
+
+def _fits_parts(value: Any, schema: dict[str, Any], root: Mapping[str, Any], known: _Known, *, check_listed: bool) -> bool:
     if value is None and schema.get("nullable") is True:
         return True
     if check_listed and ((isinstance(schema.get("enum"), list) and value not in schema["enum"]) or schema.get("const", value) != value):
         return False
-    inside = seen | {id(schema)}
-    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, inside, check_listed=check_listed):
+    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, known, check_listed=check_listed):
         return False
     for key in _COMBINED:
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
-            fitting = (_fits(value, part, root, inside, check_listed=check_listed) for part in parts)
+            fitting = (_fits(value, part, root, known, check_listed=check_listed) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
     kinds = schema.get("type")
     if kinds is not None and not any(_has_type(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
         return False
     if isinstance(value, dict):
-        known = properties(schema)
+        fields = properties(schema)
         if not required(schema) <= value.keys():
             return False
-        return all(_fits(child, known[key], root, frozenset(), check_listed=check_listed) for key, child in value.items() if key in known)
+        return all(_fits(child, fields[key], root, known, check_listed=check_listed) for key, child in value.items() if key in fields)
     if isinstance(value, list | tuple) and isinstance(schema.get("items"), dict):
-        return all(_fits(child, schema["items"], root, frozenset(), check_listed=check_listed) for child in value)
+        return all(_fits(child, schema["items"], root, known, check_listed=check_listed) for child in value)
     return True
 
 
@@ -163,20 +178,6 @@ def _has_type(value: Any, kind: Any) -> bool:
             return value is None
         case _:
             return True
-
-
-def violations(arguments: dict[str, Any], tool: Tool) -> list[tuple[str, str]]:
-    """Return `(argument path, message)` for each violation of the tool's schema (full JSON Schema).
-
-    An invalid schema allows everything; `schema_problem` returns why it is invalid.
-    """
-    return _violations(arguments, _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else "")
-
-
-def _violations(arguments: dict[str, Any], validator: Any) -> list[tuple[str, str]]:
-    if validator.__class__ is str or validator.is_valid(arguments):
-        return []
-    return [(format_path(error.instance_path), error.message) for error in validator.iter_errors(arguments)]
 
 
 class _FlatSchema:
@@ -219,12 +220,24 @@ def _is_flat(schema: Any) -> bool:
 class Schemas:
     """Tools by name (the last one, if two have the same name), with cached validators."""
 
-    __slots__ = ("_flat", "_validators", "by_name")
+    __slots__ = ("_flat", "_folded", "_validators", "by_name")
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self.by_name = {tool.name: tool for tool in tools}
-        self._validators: dict[str, Any] = {}
+        self._validators: dict[str, Validator | str] = {}
         self._flat: dict[str, _FlatSchema] = {}
+        self._folded: dict[str, Tool] | None = None
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool of that name, ignoring case if there is no exact match; None for an unknown tool."""
+        tool = self.by_name.get(name)
+        if tool is None:
+            if self._folded is None:
+                self._folded = {}
+                for each in self.by_name.values():
+                    self._folded.setdefault(each.name.casefold(), each)
+            tool = self._folded.get(name.casefold())
+        return tool
 
     def fast_correct(self, expected: Call, actual: Call) -> bool:
         """Return True if a quick check shows that the actual call of a known tool is the expected one and could run: plain values, each of
@@ -258,41 +271,39 @@ class Schemas:
         return self._flat[name]
 
     def violations(self, call: Call) -> list[tuple[str, str]]:
-        """Return the violations of the called tool's schema; none if the tool is unknown or the call is malformed."""
-        tool = self.by_name.get(call.name)
-        if tool is None or call.malformed or not tool.parameters:
+        """Return `(argument path, message)` for each violation of the called tool's schema (full JSON Schema).
+
+        None if the tool is unknown or the call is malformed. An invalid schema allows everything; `problem` returns why it is invalid.
+        """
+        validator = self._validator(call.name) if not call.malformed else ""
+        if isinstance(validator, str):
             return []
-        if call.name not in self._validators:
-            self._validators[call.name] = _compile(msgspec.json.encode(tool.parameters))
-        return _violations(call.arguments, self._validators[call.name])
+        return [(format_path(path), message) for path, message in validator.violations(call.arguments)]
 
+    def problem(self, name: str) -> str:
+        """Return why the schema of a tool is invalid; empty if it is valid, or the tool is unknown."""
+        validator = self._validator(name)
+        return validator if isinstance(validator, str) else ""
 
-def schema_problem(tool: Tool) -> str:
-    """Return why the tool's schema is invalid; empty if it is valid."""
-    validator = _compile(msgspec.json.encode(tool.parameters)) if tool.parameters else ""
-    return validator if isinstance(validator, str) else ""
+    def _validator(self, name: str) -> Validator | str:
+        tool = self.by_name.get(name)
+        if tool is None or not tool.parameters:
+            return ""
+        if name not in self._validators:
+            self._validators[name] = compile_schema(msgspec.json.encode(tool.parameters))
+        return self._validators[name]
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Return `items[0].id` for `["items", 0, "id"]`."""
+    """Return `items[0].id` for `["items", 0, "id"]`. A long path is shortened in the middle, because thousands of values may share it."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
+        text += f"[{step}]" if isinstance(step, int) else f".{_shorten(step)}" if text else _shorten(step)
+    return _shorten(text)
 
 
-@lru_cache(maxsize=4096)
-def _compile(schema: bytes) -> Any:
-    """Return the compiled schema, or the reason why it is invalid."""
-    import jsonschema_rs
-
-    problem = ""
-    for patterns in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=_MAX_STEPS)):
-        try:
-            return jsonschema_rs.validator_for(msgspec.json.decode(schema), offline=True, pattern_options=patterns)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:
-            problem = str(error).split("\n", 1)[0]
-    return problem
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_PATH else f"{text[: _LONGEST_PATH // 2]}…{text[-_LONGEST_PATH // 2 :]}"
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> Any:

@@ -8,10 +8,15 @@
 
 Steps are matched from left to right. The first step is always the first call that matches it; after `>>`, every later call is tried. A
 malformed call matches no step, but counts as a call in the sequence.
+
+Patterns are matched in linear time: results and arguments that must be equal are found by their keys.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import product
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -19,6 +24,7 @@ from msgspec import Struct
 from callmark.calls.globs import matches_glob
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse
+from callmark.calls.value_keys import value_key
 from callmark.calls.values import exact
 from callmark.errors import BadInput
 from callmark.types import Call, Conversation
@@ -27,6 +33,8 @@ RESULT = "$result"
 MAX_STEPS = 50
 EXAMPLE = "find_* > get_user_details(user_id=$result)"
 
+_MAX_RESULTS = 3  # arguments of one step that come from the previous result, and are found by their keys
+_raw_decode = json.JSONDecoder().raw_decode
 _STEP = re.compile(r"\s*(?P<name>[^\s()<>,=]+)\s*")
 _ARGUMENT = re.compile(r"\s*(?P<key>[^\s()=,]+)\s*=\s*")
 _BARE = re.compile(r"[^,()\"\[\]{}]+")
@@ -94,59 +102,142 @@ def calls_with_results(conversation: Conversation) -> list[CallWithResult]:
 
 def find_pattern(pattern: CallPattern, calls: Sequence[CallWithResult]) -> tuple[int, ...] | None:
     """Return the indexes of the calls that match the steps, or None if the pattern is not found."""
-    first = next((index for index, call in enumerate(calls) if _matches_step(pattern.steps[0], call, None)), None)
+    first = next((index for index, call in enumerate(calls) if _matches_alone(pattern.steps[0], call.call)), None)
     if first is None:
         return None
-    rest = _follow(pattern.steps[1:], calls, first, set())
-    return None if rest is None else (first, *rest)
+    following: list[_Followers] = []  # of the second step, the third and so on
+    followers: _Followers | None = None
+    for step in reversed(pattern.steps[1:]):
+        matching = [index for index, call in enumerate(calls) if _matches_alone(step, call.call)]
+        if followers is not None:
+            matching = [index for index in matching if followers.first(index) is not None]
+        followers = _Followers(step, calls, matching)
+        following.insert(0, followers)
+    found = [first]
+    for followers in following:
+        index = followers.first(found[-1])
+        if index is None:
+            return None
+        found.append(index)
+    return tuple(found)
 
 
-def _follow(
-    steps: Sequence[PatternStep], calls: Sequence[CallWithResult], before: int, failed: set[tuple[int, int]]
-) -> tuple[int, ...] | None:
-    """Return the indexes of the calls that match the remaining steps, or None. `failed` holds the combinations that failed (remaining
-    steps, previous call), so that a chain of `>>` takes at most steps x calls x calls.
-    """
-    if not steps:
-        return ()
-    if (len(steps), before) in failed:
+def last_calls(pattern: CallPattern, calls: Sequence[CallWithResult]) -> list[int]:
+    """Return the calls at which a match of the pattern can end, wherever it begins."""
+    ends = [index for index, call in enumerate(calls) if _matches_alone(pattern.steps[0], call.call)]
+    for step in pattern.steps[1:]:
+        matching = [index for index, call in enumerate(calls) if _matches_alone(step, call.call)]
+        ends = _ends_after(step, calls, ends, matching)
+    return ends
+
+
+class _Followers:
+    """The calls that match a step by themselves, to find the first one that may follow a given call."""
+
+    def __init__(self, step: PatternStep, calls: Sequence[CallWithResult], matching: list[int]) -> None:
+        self._step, self._calls, self._matching = step, calls, matching
+        self._known = frozenset(matching)
+        self._by_key: dict[Hashable, list[int]] = {}
+        if _takes_results(step):
+            for index in matching:
+                self._by_key.setdefault(_argument_key(step, calls[index].call), []).append(index)
+
+    def first(self, before: int) -> int | None:
+        """Return the first call that may follow this one, or None."""
+        if self._step.gap == "next":
+            return before + 1 if before + 1 in self._known and _takes(self._step, self._calls[before], self._calls[before + 1]) else None
+        found = [index for index in map(lambda group: self._first_of(group, before), self._groups(before)) if index is not None]
+        return min(found, default=None)
+
+    def _groups(self, before: int) -> Iterator[list[int]]:
+        keys = _result_keys(self._step, self._calls[before]) if self._by_key else None
+        if keys is None:
+            yield self._matching
+        else:
+            yield from (self._by_key[key] for key in (*keys, None) if key in self._by_key)
+
+    def _first_of(self, group: list[int], before: int) -> int | None:
+        for at in range(bisect_right(group, before), len(group)):
+            if _takes(self._step, self._calls[before], self._calls[group[at]]):
+                return group[at]
         return None
-    step = steps[0]
-    last = min(before + 2, len(calls)) if step.gap == "next" else len(calls)
-    for index in range(before + 1, last):
-        if _matches_step(step, calls[index], calls[before]):
-            rest = _follow(steps[1:], calls, index, failed)
-            if rest is not None:
-                return (index, *rest)
-    failed.add((len(steps), before))
-    return None
 
 
-def _matches_step(step: PatternStep, candidate: CallWithResult, before: CallWithResult | None) -> bool:
-    call = candidate.call
+def _ends_after(step: PatternStep, calls: Sequence[CallWithResult], ends: list[int], matching: list[int]) -> list[int]:
+    """Return the matching calls that may follow one of the ends."""
+    known = frozenset(ends)
+    if step.gap == "next":
+        return [index for index in matching if index - 1 in known and _takes(step, calls[index - 1], calls[index])]
+    if not _takes_results(step):
+        return [index for index in matching if ends and index > ends[0]]
+    found = []
+    by_key: dict[Hashable, list[int]] = {}  # the ends so far, by what their results may be equal to; None: anything
+    position = 0
+    for index in matching:
+        while position < len(ends) and ends[position] < index:
+            for key in _result_keys(step, calls[ends[position]]) or [None]:
+                by_key.setdefault(key, []).append(ends[position])
+            position += 1
+        key = _argument_key(step, calls[index].call)
+        candidates = ends[:position] if key is None else [*by_key.get(key, ()), *by_key.get(None, ())]
+        if any(_takes(step, calls[end], calls[index]) for end in candidates):
+            found.append(index)
+    return found
+
+
+def _matches_alone(step: PatternStep, call: Call) -> bool:
+    """Return whether a call matches a step, apart from the arguments that come from the previous result."""
     if call.malformed or not matches_glob(step.name, call.name):
         return False
-    return all(key in call.arguments and _matches_argument(pattern, key, call.arguments[key], before) for key, pattern in step.arguments)
+    return all(key in call.arguments and _matches_argument(pattern, call.arguments[key]) for key, pattern in step.arguments)
 
 
-def _matches_argument(pattern: ArgumentPattern, key: str, value: Any, before: CallWithResult | None) -> bool:
-    if pattern.kind == "result":
-        return before is not None and before.result is not None and _is_from_result(before.result, key, value)
+def _matches_argument(pattern: ArgumentPattern, value: Any) -> bool:
     if pattern.kind == "glob":
         return isinstance(value, str) and matches_glob(str(pattern.value), value)
-    return exact(pattern.value, value)
+    return pattern.kind == "result" or exact(pattern.value, value)
+
+
+def _takes_results(step: PatternStep) -> bool:
+    return any(pattern.kind == "result" for _, pattern in step.arguments)
+
+
+def _takes(step: PatternStep, before: CallWithResult, candidate: CallWithResult) -> bool:
+    """Return whether the arguments that must come from the previous result do. The step matches otherwise."""
+    values = [(key, candidate.call.arguments[key]) for key, pattern in step.arguments if pattern.kind == "result"]
+    return not values or (before.result is not None and all(_is_from_result(before.result, key, value) for key, value in values))
 
 
 def _is_from_result(result: str, key: str, value: Any) -> bool:
-    if exact(result, value):
-        return True
+    return any(exact(candidate, value) for candidate in _result_values(result, key))
+
+
+def _result_values(result: str, key: str) -> list[Any]:
+    """Return what an argument may be equal to: the text of the result, and its field of that name or, if it is not an object, its value."""
     try:
         read = parse(result)
     except NotStrict:
-        return False
+        return [result]
     if isinstance(read, dict):
-        return key in read and exact(read[key], value)
-    return exact(read, value)
+        return [result, read[key]] if key in read else [result]
+    return [result, read]
+
+
+def _argument_key(step: PatternStep, call: Call) -> Hashable:
+    """Return a key of the arguments that come from the previous result; None if they have none."""
+    keys = tuple(value_key(call.arguments[key]) for key, pattern in step.arguments if pattern.kind == "result")
+    return None if None in keys else keys
+
+
+def _result_keys(step: PatternStep, call: CallWithResult) -> list[Hashable] | None:
+    """Return the keys of the arguments that a result may provide. None if it may provide any; none at all without a result."""
+    if call.result is None:
+        return []
+    names = [key for key, pattern in step.arguments if pattern.kind == "result"]
+    values = [{value_key(value) for value in _result_values(call.result, name)} for name in names]
+    if len(names) > _MAX_RESULTS or any(None in keys for keys in values):
+        return None
+    return list(product(*values))
 
 
 def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[PatternStep, int]:
@@ -173,11 +264,9 @@ def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tu
 
 
 def _read_argument(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern, int]:
-    for end in _possible_ends(text, at):
-        try:
-            return ArgumentPattern("value", parse(text[at:end])), end
-        except NotStrict:
-            continue
+    end = _json_end(text, at)
+    if end is not None:
+        return ArgumentPattern("value", parse(text[at:end])), end
     bare = _BARE.match(text, at)
     word = bare[0].strip() if bare else ""
     if not bare or not word:
@@ -193,9 +282,14 @@ def _read_argument(text: str, at: int, *, first: bool) -> tuple[ArgumentPattern,
     return (ArgumentPattern("glob", word) if "*" in word or "?" in word else ArgumentPattern("value", word)), bare.end()
 
 
-def _possible_ends(text: str, at: int) -> list[int]:
-    """Return the positions where a JSON value that begins at `at` may end: before any comma or closing parenthesis."""
-    return [index for index in range(at + 1, len(text) + 1) if index == len(text) or text[index] in ",)"]
+def _json_end(text: str, at: int) -> int | None:
+    """Return where the JSON value that begins at `at` ends: before a comma or closing parenthesis. None if there is no such value."""
+    try:
+        end = _skip_space(text, _raw_decode(text, _skip_space(text, at))[1])
+        parse(text[at:end])
+    except (ValueError, RecursionError):
+        return None
+    return end if end == len(text) or text[end] in ",)" else None
 
 
 def _is_closing(text: str, at: int) -> bool:

@@ -3,13 +3,16 @@
 By `exact`, strings are compared after Unicode NFC and trimming, numbers by value, and a boolean is not a number. A string equals a value of
 another type if its JSON does. By `similar`, strings agree if their words are equal. Neither raises, whatever the values.
 
-`agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value literally.
+`agrees` reads matchers (section 4) on the expected side; `exact` and `similar` take every value literally. `agrees` raises `EvaluatorError`
+if its matchers need too many checks, and nothing else.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from callmark.calls.matchers import SIMILAR, is_matcher, is_optional, matches
+from callmark.calls.match_budget import MatchBudget
+from callmark.calls.matchers import SIMILAR, is_matcher, is_optional
+from callmark.calls.matching import matches
 from callmark.calls.schema import admits_null, properties, required, variants
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normalize, words
@@ -22,17 +25,20 @@ _WORD_VALUES = {"true": True, "false": False, "none": None}
 
 def exact(expected: Any, actual: Any) -> bool:
     """Return whether two values are equal by section 2. Symmetric."""
-    return _compare(expected, actual, "exact", False)
+    return _compare(expected, actual, "exact", False, None)
 
 
 def similar(expected: Any, actual: Any) -> bool:
     """Return whether two values agree by section 3. Symmetric."""
-    return _compare(expected, actual, "similar", False)
+    return _compare(expected, actual, "similar", False, None)
 
 
-def agrees(expected: Any, actual: Any, rule: ComparisonRule = "exact") -> bool:
-    """Return whether two values agree by the rule, with matchers read on the expected side, at any depth."""
-    return _compare(expected, actual, rule, True)
+def agrees(expected: Any, actual: Any, rule: ComparisonRule = "exact", budget: MatchBudget | None = None) -> bool:
+    """Return whether two values agree by the rule, with matchers read on the expected side, at any depth.
+
+    `budget` is shared by the values of one comparison; without it, these two are compared alone.
+    """
+    return _compare(expected, actual, rule, True, MatchBudget() if budget is None else budget)
 
 
 def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any], *, matchers: bool = False) -> Mapping[str, Any]:
@@ -52,70 +58,94 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
     }
 
 
-def _compare(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> bool:
+def _compare(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool, budget: MatchBudget | None) -> bool:
     try:
-        return _equal(expected, actual, rule, matchers)
+        return _equal(expected, actual, rule, matchers, budget)
     except RecursionError:  # nested more deeply than any well-formed call
+        if budget is not None:
+            budget.inside = False
         return False
 
 
-def _equal(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool) -> bool:
+def _equal(expected: Any, actual: Any, rule: ComparisonRule, matchers: bool, budget: MatchBudget | None) -> bool:
     if isinstance(expected, str):
         if isinstance(actual, str):
-            return expected == actual or _equal_texts(expected, actual, rule)
-        return _equals_text(actual, expected, rule)
-    if matchers and isinstance(expected, dict) and is_matcher(expected):
+            return expected == actual or _equal_texts(expected, actual, rule, budget)
+        return _equals_text(actual, expected, rule, False, budget)
+    if matchers and budget is not None and isinstance(expected, dict) and is_matcher(expected):
         if "$literal" in expected:
-            return _equal(expected["$literal"], actual, "exact", False)
+            return _equal(expected["$literal"], actual, "exact", False, budget)
         if SIMILAR in expected:
-            return _equal(expected[SIMILAR], actual, "similar", False)
-        return matches(expected, actual, _equal_inside)
+            return _equal(expected[SIMILAR], actual, "similar", False, budget)
+        return matches(expected, actual, _equal_inside, budget)
     if isinstance(actual, str):
-        return _equals_text(expected, actual, rule, matchers)
+        return _equals_text(expected, actual, rule, matchers, budget)
     if expected is None or actual is None:
         return expected is actual
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict):
-        return isinstance(actual, dict) and _equal_objects(expected, actual, rule, matchers)
+        return isinstance(actual, dict) and _equal_objects(expected, actual, rule, matchers, budget)
     if isinstance(expected, list | tuple):
-        return (
-            isinstance(actual, list | tuple)
-            and len(expected) == len(actual)
-            and all(_equal(item, other, rule, matchers) for item, other in zip(expected, actual, strict=True))
-        )
+        if not isinstance(actual, list | tuple) or len(expected) != len(actual):
+            return False
+        if budget is not None and budget.inside:
+            budget.spend(len(expected))
+        return all(_equal(item, other, rule, matchers, budget) for item, other in zip(expected, actual, strict=True))
     return not isinstance(actual, dict | list | tuple) and bool(expected == actual)
 
 
-def _equal_inside(expected: Any, actual: Any) -> bool:
+def _equal_inside(expected: Any, actual: Any, budget: MatchBudget) -> bool:
     """Compare values inside a matcher: by `exact`, with nested matchers."""
-    return _equal(expected, actual, "exact", True)
+    budget.spend(1)
+    return _equal(expected, actual, "exact", True, budget)
 
 
-def _equal_objects(expected: dict[str, Any], actual: dict[str, Any], rule: ComparisonRule, matchers: bool) -> bool:
-    if not matchers:
-        return len(expected) == len(actual) and all(
-            key in actual and _equal(value, actual[key], rule, False) for key, value in expected.items()
-        )
-    if not actual.keys() <= expected.keys():
+def _equal_objects(
+    expected: dict[str, Any], actual: dict[str, Any], rule: ComparisonRule, matchers: bool, budget: MatchBudget | None
+) -> bool:
+    if not actual.keys() <= expected.keys() or (not matchers and len(expected) != len(actual)):
         return False
-    return all(_equal(value, actual[key], rule, True) if key in actual else is_optional(value) for key, value in expected.items())
+    if budget is not None and budget.inside:
+        budget.spend(len(expected))
+    return all(
+        _equal(value, actual[key], rule, matchers, budget) if key in actual else matchers and is_optional(value)
+        for key, value in expected.items()
+    )
 
 
-def _equal_texts(expected: str, actual: str, rule: ComparisonRule) -> bool:
-    if normalize(expected, "NFC").strip() == normalize(actual, "NFC").strip():
+def _equal_texts(expected: str, actual: str, rule: ComparisonRule, budget: MatchBudget | None) -> bool:
+    if budget is None:
+        if _trim(expected) == _trim(actual):
+            return True
+        return rule == "similar" and bool(found := words(expected)) and found == words(actual)
+    if budget.inside:
+        budget.spend_text(actual)
+    if budget.prepare(_trim, expected) == budget.prepare(_trim, actual):
         return True
-    return rule == "similar" and bool(found := words(expected)) and found == words(actual)
+    return rule == "similar" and bool(found := budget.prepare(words, expected)) and found == budget.prepare(words, actual)
 
 
-def _equals_text(value: Any, text: str, rule: ComparisonRule, matchers: bool = False) -> bool:
+def _trim(text: str) -> str:
+    """Return the text in NFC, without outer white space."""
+    return normalize(text, "NFC").strip()
+
+
+def _equals_text(value: Any, text: str, rule: ComparisonRule, matchers: bool, budget: MatchBudget | None) -> bool:
     """Return whether a value that is not a string equals the JSON in a string. That JSON must not be a string itself."""
+    read = _parse(text) if budget is None else budget.prepare_once(_parse, text)
+    if not read:
+        word = text.strip().casefold() if rule == "similar" else ""
+        return word in _WORD_VALUES and _WORD_VALUES[word] is value
+    return not isinstance(read[0], str) and _equal(value, read[0], rule, matchers, budget)
+
+
+def _parse(text: str) -> tuple[Any] | tuple[()]:
+    """Return the value of a strict JSON text in a tuple; an empty one for any other text."""
     try:
-        read = parse(text)
+        return (parse(text),)
     except NotStrict:
-        word = text.strip().casefold()
-        return rule == "similar" and word in _WORD_VALUES and _WORD_VALUES[word] is value
-    return not isinstance(read, str) and _equal(value, read, rule, matchers)
+        return ()
 
 
 def may_equal_default(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

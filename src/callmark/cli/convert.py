@@ -48,8 +48,8 @@ from callmark.wording import pluralize
 def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
     """Convert a dataset to another format.
 
-    Every call, call ID and tool result is kept. Row fields that the format has no place for are dropped and reported. Rows that are already
-    in the format are copied unchanged.
+    Every call, call ID and tool result is kept. Fields that the target format does not support are dropped and reported. Rows that are
+    already in the target format are copied unchanged.
     """
     from callmark.api.datasets import check_target_format, convert
 
@@ -68,19 +68,19 @@ def command(file: str, out: str, target: str, as_json: bool, options: DatasetOpt
         click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts}), err=out == "-")
         return
     from callmark.reporting.dataset_header import show_dataset_header
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
     from callmark.reporting.terminal import make_console
 
     console = make_console(sys.stderr if out == "-" else None)
     show_dataset_header(console, dataset, result.rows)
     parts = [pluralize(result.written, "row"), pluralize(result.counts["calls"], "call"), pluralize(result.counts["results"], "result")]
-    written_to = escape_controls(out) if out != "-" else "standard output"
+    written_to = escape_breaks(out) if out != "-" else "standard output"
     console.print(f"{' · '.join(parts)} → {written_to}, {result.title}", style="bold", soft_wrap=True)
     for note in result.notes:
-        console.print(f"  {escape_controls(note)}", style="dim", soft_wrap=True)
+        console.print(f"  {escape_breaks(note)}", style="dim", soft_wrap=True)
     if result.unwritten:
         was = "was" if result.unwritten == 1 else "were"
-        saved = f"saved to {escape_controls(options.rejects)}" if options.rejects else "--rejects FILE keeps them"
+        saved = f"saved to {escape_breaks(options.rejects)}" if options.rejects else "--rejects FILE keeps such rows"
         print_stderr(
             f"callmark: {pluralize(result.unwritten, 'row')} could not be converted to {result.title} and {was} skipped ({saved})."
         )

@@ -93,14 +93,14 @@ class DatasetReader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.rejects.__exit__(kind, error, trace)
         if self.bad_rows:
-            from callmark.reporting.safety import escape_controls
+            from callmark.reporting.safety import escape_breaks
 
-            saved = f"saved to {escape_controls(self.rejects.path)}" if self.rejects.path else "--rejects FILE keeps them"
+            saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE keeps such rows"
             was = "was" if self.bad_rows == 1 else "were"
             print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped ({saved}).")
 
-    def open(self, path: str) -> "TrackedDataset":
-        """Return the dataset in a file, which shows a progress bar while it is read."""
+    def open(self, path: str, *, name: str | None = None) -> "TrackedDataset":
+        """Return the dataset in a file, which shows a progress bar while it is read. `name` is its name in messages; default: its path."""
         from callmark.cli.progress import TrackedDataset
         from callmark.formats import load_tools
 
@@ -109,6 +109,7 @@ class DatasetReader:
             format_name=self._options.format_name,
             context=load_tools(self._options.tools) if self._options.tools else None,
             on_bad=self.on_bad,
+            name=name,
         )
 
     @property
@@ -155,3 +156,8 @@ def join_or(names: Iterable[str]) -> str:
 def print_stderr(text: str) -> None:
     """Print a message on standard error, so that standard output contains only the result."""
     click.echo(text, err=True)
+
+
+def print_warning(sentence: str) -> None:
+    """Print a warning on standard error. Names from data in it are on one line already."""
+    print_stderr(f"callmark: {sentence}")

@@ -66,7 +66,7 @@ DEMOS = {
         ("hotel/hotel.jsonl",),
         (
             Step(
-                "Synthesize conversations over a store's tool server, without an LLM. Flawed ones are rejected.",
+                "Synthesize conversations with a store's tool server, without an LLM. Flawed ones are rejected.",
                 "synth --tools 'mcp:{python} -m callmark.worlds.retail' -n 120 --seed 7 -o {data}",
                 (r"^\d+ conversations → ", r"^ +\d+ train\.jsonl$", r"^ +\d+ valid\.jsonl$"),
             ),
@@ -165,18 +165,18 @@ DEMOS = {
     metavar="[store|hotel|chatbot]",
     type=click.Choice(tuple(DEMOS)),
     default="store",
-    text="The demo; store by default.",
+    text="Demo to run; the default is store.",
 )
-@option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Folder for the files of the demo.")
+@option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Folder for the demo files.")
 @option("--verbose", is_flag=True, help="Print everything that the commands print, not only a few lines of each.")
 def command(demo_name: str, out: str, verbose: bool) -> None:
     """Run the main workflow on built-in data, offline.
 
     Each step prints what happens, the command to copy, and a few lines of its result. The demo ends with a report and commands to try next.
 
-    store: synthesizes a dataset over a store's tool server, describes, lints and filters it, and cuts it into cases; runs, grades, compares
+    store: synthesizes a dataset with a store's tool server, describes, lints and filters it, and cuts it into cases; runs, grades, compares
     and gates three scripted models. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulates users who chat with
-    two agents of a help desk.
+    two help desk agents.
     """
     from importlib.resources import files
 
@@ -204,7 +204,7 @@ def command(demo_name: str, out: str, verbose: bool) -> None:
     for number, step in enumerate(demo.steps, 1):
         console.print(Text(f"{number}. {step.title}", style="bold magenta"), soft_wrap=True)
         console.print(Text(f"$ callmark {fill(step.command)}", style="bold"), soft_wrap=True)
-        arguments = shlex.split(fill(step.command, python=sys.executable.replace(" ", r"\ ")))
+        arguments = shlex.split(fill(step.command, python=sys.executable.replace(" ", r"\ ") + " -P"))
         for line in _run_step(console, arguments, step.result, verbose=verbose):
             console.print(Text(f"  {line}"), soft_wrap=True)
         console.print()

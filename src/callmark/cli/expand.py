@@ -2,23 +2,31 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
 from callmark.cli.help import Command, argument, option
-from callmark.types import Case
+from callmark.errors import BadInput
 from callmark.wording import pluralize
 
 if TYPE_CHECKING:
+    from callmark.calls.history import Histories
     from callmark.data.expand import Parallel
+    from callmark.formats import Dataset
+    from callmark.types import Case
 
 
 @click.command(
     "expand",
     cls=Command,
-    examples=("callmark expand valid.jsonl -o eval.jsonl", "callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together"),
+    examples=(
+        "callmark expand valid.jsonl -o eval.jsonl",
+        "callmark expand valid.jsonl -o eval.jsonl --abstain --parallel together",
+        "callmark expand long.jsonl -o eval.jsonl --by-reference",
+    ),
 )
 @argument("file", metavar="FILE", text=DATASET)
 @option(
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
 @option("--abstain", group="Cases", is_flag=True, help="Add a case for each assistant turn without a call; it expects no call.")
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
+@option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that point into it.")
+@option("--inline", group="Output", is_flag=True, help="Turn a FILE written with --by-reference back into cases with their messages.")
+@option("--yes", group="Output", is_flag=True, help="Write the output even if it is more than 20 times the size of FILE.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
 @dataset_options()
 def command(
@@ -40,6 +51,9 @@ def command(
     parallel: "Parallel",
     abstain: bool,
     wrap: Literal["item"] | None,
+    by_reference: bool,
+    inline: bool,
+    yes: bool,
     as_json: bool,
     options: DatasetOptions,
 ) -> None:
@@ -47,28 +61,40 @@ def command(
 
     Every tool call becomes a case: the messages before it, and the call that is expected next. The same input gives the same output.
     """
-    from callmark.api.datasets import expand, write
+    from callmark.api.datasets import write
+    from callmark.api.expanding import inline_sizes, points, readable_twice, refuse_growth
+    from callmark.calls.strict import scrub
 
     refuse_rejects_alone(options)
     refuse_same_file(file=file, out=out, rejects=options.rejects)
+    _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "apart")
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
-    with options.reader() as reader, reader.open(file) as dataset:
-        counts["decision_points"] = write(_count(expand(dataset, parallel=parallel, abstain=abstain), counts), out, wrap=wrap)
-    counts["conversations"] = dataset.good_rows
+    with ExitStack() as stack:
+        checked = not (yes or by_reference)
+        path = stack.enter_context(readable_twice(file)) if checked else file
+        reader = stack.enter_context(options.reader())
+        name = "standard input" if file == "-" else scrub(file)
+        dataset = stack.enter_context(reader.open(path, name=name))
+        _refuse_wrong_format(dataset, inline=inline)
+        if checked:
+            sizes = inline_sizes(dataset, parallel=parallel, abstain=abstain, wrap=wrap)
+            refuse_growth(sizes, dataset.name, by_reference=inline)
+        found = _count(points(dataset, parallel=parallel, abstain=abstain), counts)
+        cases = (point if by_reference else histories.complete(point) for point, histories in found)
+        counts["decision_points"] = write(cases, out, wrap=wrap, by_reference=by_reference)
+    counts["conversations"] = counts["conversations"] if inline else dataset.good_rows
     if as_json:
         import msgspec
-
-        from callmark.calls.strict import scrub
 
         click.echo(msgspec.json.encode({"file": dataset.name, "out": scrub(out), **dataset.counts(), **counts}), err=out == "-")
         return
     from callmark.reporting.dataset_header import show_dataset_header
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
     from callmark.reporting.terminal import make_console
 
     console = make_console(sys.stderr if out == "-" else None)
-    show_dataset_header(console, dataset, counts["conversations"])
-    target = escape_controls(out) if out != "-" else "standard output"
+    show_dataset_header(console, dataset, dataset.good_rows)
+    target = escape_breaks(out) if out != "-" else "standard output"
     console.print(f"{pluralize(counts['decision_points'], 'decision point')} → {target}", style="bold", soft_wrap=True)
     for key, note in _NOTES.items():
         if counts[key]:
@@ -77,13 +103,37 @@ def command(
         console.print("  No conversation calls a tool. --abstain adds cases that expect no call.", style="dim")
 
 
-def _count(cases: Iterable[Case], counts: dict[str, int]) -> Iterator[Case]:
-    """Yield the cases, and count what the summary reports."""
-    for case in cases:
-        counts["abstentions"] += not case.expected
-        counts["end_in_assistant"] += bool(case.messages) and case.messages[-1].role == "assistant"
-        counts["malformed"] += any([call.malformed for call in case.expected])  # noqa: C419 - faster than a generator
-        yield case
+def _refuse_conflicts(*, by_reference: bool, inline: bool, wrap: str | None, cuts: bool) -> None:
+    if by_reference and inline:
+        raise BadInput("only one of --by-reference and --inline can be given")
+    if by_reference and wrap:
+        raise BadInput("--wrap cannot be used with --by-reference: only callmark reads cases by reference")
+    if inline and cuts:
+        raise BadInput("--parallel and --abstain cannot be used with --inline: its cases are already cut")
+
+
+def _refuse_wrong_format(dataset: "Dataset", *, inline: bool) -> None:
+    is_by_reference = dataset.format.define is not None
+    if inline and not is_by_reference:
+        raise BadInput(f"--inline: expected a file that was written with --by-reference, got {dataset.name} ({dataset.format.title})")
+    if is_by_reference and not inline:
+        raise BadInput(
+            f"{dataset.name}: expected conversations to cut into decision points, got {dataset.format.title}",
+            "Pass --inline to write them with their messages.",
+        )
+
+
+def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) -> "Iterator[tuple[Case, Histories]]":
+    """Yield the decision points, and count what the summary reports."""
+    last: object = None
+    for point, histories in found:
+        assert point.source is not None
+        counts["conversations"] += histories is not last
+        counts["abstentions"] += not point.expected
+        counts["end_in_assistant"] += histories.ends_in_assistant(point.source.message, point.source.call)
+        counts["malformed"] += any([call.malformed for call in point.expected])  # noqa: C419 - faster than a generator
+        last = histories
+        yield point, histories
 
 
 _NOTES = {

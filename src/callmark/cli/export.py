@@ -32,11 +32,11 @@ def grader(out: str) -> None:
     same score as the call evaluator. An item that uses $regex raises an error.
     """
     from callmark.api.exporting import export_grader
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
 
     lines = export_grader(out)
     if out != "-":
-        click.echo(f"{lines:,} lines → {escape_controls(out)}   (grade(sample, item) -> float)")
+        click.echo(f"{lines:,} lines → {escape_breaks(out)}   (grade(sample, item) -> float)")
 
 
 @command.command(cls=Command, examples=("callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl",))
@@ -63,14 +63,14 @@ def batch(
     --predictions ERRORS.
     """
     from callmark.api.exporting import export_batch
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
 
     refuse_rejects_alone(options)
     refuse_same_file(file=cases, out=out, rejects=options.rejects)
     with options.reader() as reader:
         count = export_batch(reader.open(cases), model, out, limit=limit, settings=model_options.settings(), config=config)
     if out != "-":
-        click.echo(f"{count:,} requests → {escape_controls(out)}")
+        click.echo(f"{count:,} requests → {escape_breaks(out)}")
 
 
 @command.command(
@@ -87,14 +87,14 @@ def results(run: str, form: "TableFormat", out: str | None) -> None:
     """
     from callmark.api.exporting import export, export_path
     from callmark.api.runs import open_run
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
     from callmark.wording import pluralize
 
     opened = open_run(run)
     target = out or export_path(opened, form)
     count = export(opened, to=form, out=target)
     if target != "-":
-        click.echo(f"{pluralize(count, 'row')} → {escape_controls(target)}")
+        click.echo(f"{pluralize(count, 'row')} → {escape_breaks(target)}")
 
 
 @command.command(cls=Command, examples=("callmark export notebook runs/base -o notebooks",))
@@ -108,8 +108,8 @@ def notebook(run: str, out: str) -> None:
     """
     from callmark.api.exporting import export_notebooks
     from callmark.api.runs import open_run
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
 
     opened = open_run(run)
-    paths = " and ".join(escape_controls(str(path)) for path in export_notebooks(opened, out))
-    click.echo(f"{escape_controls(opened.label)} → {paths}")
+    paths = " and ".join(escape_breaks(str(path)) for path in export_notebooks(opened, out))
+    click.echo(f"{escape_breaks(opened.label)} → {paths}")

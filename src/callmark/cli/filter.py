@@ -36,7 +36,7 @@ from callmark.wording import pluralize
     "--no-tool", "no_tools", group="Rules", multiple=True, metavar="GLOB", help="Keep rows that do not call a matching tool. Repeatable."
 )
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
-@option("--json", "as_json", group="Output", is_flag=True, help="Print the number of rows that each rule keeps as JSON.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the number of rows that each rule keeps.")
 @dataset_options(rejects="Save rows that are not kept to FILE, with the reasons; with --skip-bad, unreadable rows too.")
 def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> None:
     """Keep the rows that match every rule.
@@ -45,7 +45,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
 
     \b
     Patterns:
-      find_*                 a call; * is any text, ? is any character
+      find_*                 a call; * matches any text, ? any character
       get_user(id=7)         a call with this argument
       get_user(id=$result)   the argument is the result of the previous step,
                              or the field of that name in it
@@ -69,7 +69,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
         return
     from callmark.reporting.dataset_header import show_dataset_header
     from callmark.reporting.filter_view import show_filter_counts
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
     from callmark.reporting.terminal import make_console
 
     console = make_console(sys.stderr if out == "-" else None)
@@ -78,7 +78,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
     show_filter_counts(console, counts)
     if out != "-":
         console.print()
-        rest = f" · {counts.rows - counts.kept:,} → {escape_controls(options.rejects)}" if options.rejects else ""
-        console.print(f"{pluralize(counts.kept, 'row')} → {escape_controls(out)}{rest}", soft_wrap=True)
+        rest = f" · {counts.rows - counts.kept:,} → {escape_breaks(options.rejects)}" if options.rejects else ""
+        console.print(f"{pluralize(counts.kept, 'row')} → {escape_breaks(out)}{rest}", soft_wrap=True)
     if not counts.kept:
         print_stderr("callmark: no rows were kept.")

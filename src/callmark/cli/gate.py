@@ -4,17 +4,18 @@ from pathlib import Path
 
 import click
 
-from callmark.cli.dataset_options import JSON_HELP, print_stderr
+from callmark.cli.dataset_options import JSON_HELP, print_warning
 from callmark.cli.exit_status import CHECK_FAILED
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import Integer
 from callmark.errors import StorageError
+from callmark.reporting.safety import escape_breaks, indent_breaks
 
 
 @click.command(
     "gate",
     cls=Command,
-    exit_status={0: "Every threshold is met.", 1: "A threshold is not met.", 2: "The input cannot be used."},
+    exit_status={0: "Every threshold is met.", 1: "A threshold is not met.", 2: "Invalid input."},
     examples=(
         "callmark gate runs/tuned --min call.score=0.9 --max-errors 0",
         "callmark gate runs/tuned --baseline runs/base --max-drop call.score=0.02",
@@ -54,7 +55,7 @@ def command(
     """Check a run against thresholds, for CI.
 
     Prints one line per threshold. Thresholds are given on the command line or in [gate] of callmark.toml; the command line overrides the
-    file. A run that is unfinished or has no scored case never passes.
+    file. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds
     from callmark.api.runs import gate, open_run
@@ -63,7 +64,7 @@ def command(
     opened = open_run(run)
     if list_metrics:
         for name in opened.info.metrics:
-            click.echo(name)
+            click.echo(escape_breaks(name))
         return 0
     result = gate(
         opened,
@@ -75,7 +76,7 @@ def command(
         config=config,
     )
     for warning in result.warnings:
-        print_stderr(f"callmark: {warning}.")
+        print_warning(f"{indent_breaks(warning)}.")
     if junit:
         write_lines(junit, result.to_junit().rstrip("\n").encode().split(b"\n"))
     if summary:

@@ -6,7 +6,7 @@ from callmark.cli.dataset_options import (
     JSON_HELP,
     DatasetOptions,
     dataset_options,
-    print_stderr,
+    print_warning,
     refuse_rejects_alone,
     refuse_same_file,
 )
@@ -19,7 +19,7 @@ from callmark.cli.parse_option import parse_option
 @click.command(
     "grade",
     cls=Command,
-    exit_status={0: "Graded.", 2: "The input cannot be used.", 3: "Graded, with errors, which are excluded from the scores."},
+    exit_status={0: "Graded.", 2: "Invalid input.", 3: "Graded, with errors, which are excluded from the scores."},
     examples=(
         "callmark grade eval.jsonl --predictions base.jsonl",
         "callmark grade eval.jsonl -p outputs.jsonl --parse hermes --name base",
@@ -38,9 +38,9 @@ from callmark.cli.parse_option import parse_option
     group="Input",
     multiple=True,
     metavar="FILE",
-    help="Predictions, matched to cases by ID or by order. Recorded simulations need none. Repeatable.",
+    help="Predictions, matched to cases by ID or in order. Recorded simulations need none. Repeatable.",
 )
-@parse_option("Text format of calls in raw text", group="Input")
+@parse_option("Format of tool calls in raw text", group="Input")
 @option(
     "-e",
     "--evaluator",
@@ -50,7 +50,7 @@ from callmark.cli.parse_option import parse_option
     metavar="EVALUATOR",
     show_default="call, schema, process",
     help="Evaluator: call, schema, process; for simulated conversations also state, policy, effort, recorded; "
-    "or your own as module:name. Repeatable.",
+    "or your own as MODULE:NAME. Repeatable.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
@@ -107,7 +107,7 @@ def command(
             name=name,
             config=config,
             options=grade_options,
-            warn=lambda sentence: print_stderr(f"callmark: {sentence}"),
+            warn=print_warning,
         )
     summary = run.summary(detailed=grade_options.detailed or run.scenarios, intervals=grade_options.intervals)
     if as_json:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from callmark.errors import BadInput
+from callmark.wording import did_you_mean
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -103,6 +106,13 @@ class Group(Command, click.Group):
     def __init__(self, *positional: Any, titles: Mapping[str, Sequence[str]] | None = None, **attributes: Any) -> None:
         super().__init__(*positional, **attributes)
         self.titles = titles or {}
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(context)
+        if args and args[0] not in names and not args[0].startswith("-") and not context.resilient_parsing:
+            hint = f"{context.command_path} --help lists the commands."
+            raise BadInput(f"unknown command {args[0]!r}{did_you_mean(args[0], names)}", hint)
+        return super().resolve_command(context, args)
 
     def sections(self, context: click.Context) -> Iterator[Section]:
         for title, names in (self.titles or {"Commands": self.list_commands(context)}).items():

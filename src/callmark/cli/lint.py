@@ -21,7 +21,7 @@ from callmark.errors import BadInput
 @click.command(
     "lint",
     cls=Command,
-    exit_status={0: "No errors, or --strict is not given.", 1: "There are errors, and --strict is given.", 2: "The input cannot be used."},
+    exit_status={0: "No errors, or --strict is not given.", 1: "There are errors, and --strict is given.", 2: "Invalid input."},
     examples=("callmark lint train.jsonl --strict", "callmark lint --train train.jsonl --valid valid.jsonl"),
 )
 @argument("files", nargs=-1, metavar="[FILE...]", text=DATASET)
@@ -84,10 +84,10 @@ def command(
 def _check_files(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ...]) -> None:
     """Raise `BadInput` unless either files are given, or --train and --valid with different files."""
     if not files and not train and not valid:
-        raise BadInput("expected a file to check", "Run callmark lint FILE, or callmark lint --train FILE --valid FILE.")
+        raise BadInput("no file given", "Run callmark lint FILE, or callmark lint --train FILE --valid FILE.")
     if bool(train) != bool(valid):
         given, other = ("--train", "--valid") if train else ("--valid", "--train")
-        raise BadInput(f"{given} needs {other}: leaks are searched between the two", "To check a single file: callmark lint FILE")
+        raise BadInput(f"{given} needs {other}: lint looks for leaks between the two", "To check a single file: callmark lint FILE")
     if files and train:
         raise BadInput(f"{files[0]}: cannot be combined with --train and --valid", "Pass it with --train or --valid, or omit both options.")
     train_files = {os.path.realpath(path) for path in train if path != "-"}

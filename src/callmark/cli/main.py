@@ -1,7 +1,7 @@
 """`callmark`: find the command, run it, and turn an error into one sentence and an exit status.
 
 Exit statuses: 0 success, 1 a gate or `--strict` check failed, 2 bad input, 3 finished with errors, 130 interrupted (Ctrl-C, SIGTERM,
-SIGHUP). `--debug`, anywhere on the command line, adds the traceback.
+SIGHUP). `--debug`, anywhere on the command line, adds the traceback; `--trust` allows what a file runs, imports or sends.
 """
 
 import gc
@@ -16,13 +16,19 @@ from typing import TextIO
 import click
 
 from callmark.cli.completion import DETECT, VARIABLE, Shell, install
+from callmark.cli.consent import TRUST, decision
 from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED
 from callmark.cli.help import Group, option
 from callmark.cli.signals import end_like_ctrl_c, ignore_signals
-from callmark.errors import BadInput, BrokenRow, CallmarkError
-from callmark.wording import did_you_mean, end_sentence
+from callmark.cli.usage_errors import describe_usage_error, usage_hint
+from callmark.errors import BrokenRow, CallmarkError
+from callmark.reporting.safe_stream import safe_streams
+from callmark.reporting.safety import indent_breaks
+from callmark.trust import decided_by
+from callmark.wording import end_sentence
 
 SKIP_HINT = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)."
+_WITHOUT_SKIP_BAD = ("tools", "synth")  # commands that read rows but have no --skip-bad
 TITLES = {
     "Data": ("stats", "show", "lint", "filter", "split", "convert", "expand", "synth", "tools"),
     "Evaluate": ("grade", "run", "simulate"),
@@ -45,11 +51,6 @@ class Commands(Group):
         found: click.Command = importlib.import_module(f"callmark.cli.{name}").command
         return found
 
-    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not context.resilient_parsing:
-            raise BadInput(f"unknown command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", "callmark --help lists the commands.")
-        return super().resolve_command(context, args)
-
 
 def _install_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
     """Write the completion script of a shell instead of running a command."""
@@ -66,7 +67,7 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     exit_status={
         0: "Success.",
         1: "A gate or a --strict check failed.",
-        2: "The input or the command line cannot be used.",
+        2: "Invalid input or command line.",
         3: "Finished with errors, which are excluded from the scores.",
         130: "Interrupted by Ctrl-C, SIGTERM or SIGHUP.",
     },
@@ -77,13 +78,19 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     type=Shell(),
     is_flag=False,
     flag_value=DETECT,
-    is_eager=True,
     expose_value=False,
     callback=_install_completion,
     help="Install shell completion; the shell is detected if not given.",
 )
 @click.version_option(package_name="callmark", message="callmark %(version)s")
 @option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (works anywhere on the command line).")
+@option(
+    TRUST,
+    is_flag=True,
+    expose_value=False,
+    help="Allow what a run folder, a callmark.toml in the current folder or .env runs, imports or sends, now and later (works anywhere on "
+    "the command line).",
+)
 def callmark() -> None:
     """Measure tool calling: does the model call the right tool with the right arguments?
 
@@ -116,7 +123,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str], *, debug: bool = False) -> int:
-    """Run a command line and return its exit status. Standard output is flushed: nothing is left to fail at interpreter exit."""
+    """Run a command line and return its exit status. Everything it prints is escaped (`reporting/safe_stream.py`).
+
+    Standard output is flushed: nothing is left to fail at interpreter exit.
+    """
+    others = [argument for argument in arguments if argument != TRUST]
+    with safe_streams(), decided_by(decision(trusted=len(others) < len(arguments))):
+        return _run_to_end(others, debug=debug)
+
+
+def _run_to_end(arguments: list[str], *, debug: bool) -> int:
     status = 0
     try:
         status = _run_command(arguments, debug=debug)
@@ -138,14 +154,15 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
     try:
         status = callmark.main(args=arguments, prog_name="callmark", standalone_mode=False)
     except CallmarkError as error:
-        hint = error.hint or (SKIP_HINT if isinstance(error, BrokenRow) else "")
+        hint = error.hint
+        if isinstance(error, BrokenRow) and not hint:
+            hint = "Fix the row." if arguments[0] in _WITHOUT_SKIP_BAD else SKIP_HINT
         return _report_error(error, str(error), hint, debug=debug)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
-        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
-        return _report_error(error, _usage_error(error), usage, debug=debug)
+        return _report_error(error, describe_usage_error(error), usage_hint(error), debug=debug)
     except (click.Abort, KeyboardInterrupt):
         with suppress(OSError):
             click.echo("callmark: interrupted.", err=True)
@@ -157,13 +174,6 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
     except Exception as error:
         return _report_error(error, f"internal error ({type(error).__name__}: {error})", "--debug shows the traceback.", debug=debug)
     return status if isinstance(status, int) else 0
-
-
-def _usage_error(error: click.ClickException) -> str:
-    """Return the sentence for an error of the command line: `--limit: expected a whole number of at least 1, got '0'`."""
-    if type(error) is click.BadParameter and error.param is not None:
-        return f"{error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.metavar}: {error.message}"
-    return error.format_message()
 
 
 def _prepare_streams() -> None:
@@ -185,16 +195,14 @@ def _discard(stream: TextIO) -> None:
 
 def _report_error(error: Exception, sentence: str, hint: str, *, debug: bool) -> int:
     """Print an error as one sentence, with its hint on a second line, and return exit status 2."""
-    from callmark.reporting.safety import escape_controls
-
     try:
         if debug:
             import traceback
 
             traceback.print_exception(error)
-        click.echo(f"callmark: {end_sentence(escape_controls(sentence))}", err=True)
+        click.echo(f"callmark: {end_sentence(indent_breaks(sentence))}", err=True)
         if hint:
-            click.echo(escape_controls(hint), err=True)
+            click.echo(indent_breaks(hint), err=True)
     except OSError:  # standard error cannot be written: the exit status remains
         _discard(sys.stderr)
     return BAD_INPUT

@@ -53,7 +53,7 @@ def model_options() -> Callable[[Command], Command]:
 
         decorated: Any = with_options
         for add_option in (
-            parse_option("Text format of calls in a text response"),
+            parse_option("Format of tool calls in a text response"),
             option(
                 "--trailing-assistant",
                 group="Model",
@@ -88,6 +88,17 @@ def model_options() -> Callable[[Command], Command]:
         return cast("Command", decorated)
 
     return decorate
+
+
+def env_option(group: str, programs: str) -> Callable[[Command], Command]:
+    """Add the option that passes environment variables on to programs, which the command gets as `env`."""
+    return option(
+        "--env",
+        group=group,
+        multiple=True,
+        metavar="NAME",
+        help=f"Environment variable to pass on to {programs}, which otherwise gets only basic variables such as PATH and HOME. Repeatable.",
+    )
 
 
 def _tool_choice(given: str) -> str | dict[str, Any]:

@@ -48,10 +48,10 @@ class Number(_Number):
 
 
 class Integer(_Number):
-    """A whole number."""
+    """An integer."""
 
     name = "integer"
-    noun = "a whole number"
+    noun = "an integer"
 
     def parse(self, value: Any) -> int:
         return int(value)

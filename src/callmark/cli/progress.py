@@ -30,13 +30,15 @@ class TrackedDataset(Dataset):
         yield from self._with_bar(rows)
 
     def _with_bar(self, rows: Iterator[Conversation]) -> Iterator[Conversation]:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+        from callmark.reporting.terminal import make_progress
 
         file = self.rows
         total = file.size if file and file.size else None
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]:,} rows"), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        with make_progress(*columns) as progress:
+            progress.start()
             task = progress.add_task("reading", total=total, count=0)
             for count, row in enumerate(rows, 1):
                 yield row
@@ -50,20 +52,18 @@ def grading_bar() -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    from callmark.reporting.terminal import make_progress
 
     started = time.monotonic()
     columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task("grading")
+    with make_progress(*columns) as progress:
+        task = progress.add_task("grading")
 
-    def update(done: int, total: int) -> None:
-        if time.monotonic() - started > PATIENCE:
-            progress.start()
-            progress.update(task, completed=done, total=total)
+        def update(done: int, total: int) -> None:
+            if time.monotonic() - started > PATIENCE:
+                progress.start()
+                progress.update(task, completed=done, total=total)
 
-    try:
         yield update
-    finally:
-        progress.stop()

@@ -2,6 +2,7 @@
 
 import click
 
+from callmark.cli.dataset_options import print_warning
 from callmark.cli.help import Command, argument, option
 
 
@@ -19,24 +20,26 @@ from callmark.cli.help import Command, argument, option
     show_default="report.html in the first run folder",
     help="Output file, or - for standard output.",
 )
-@option("--json", "as_json", group="Output", is_flag=True, help="Print the path, the size and what was left out as JSON.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the path, the size, and what was left out.")
 def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """Write runs as an HTML page that works offline.
+    """Write a self-contained HTML report of runs.
 
-    The page is one file with metrics, charts, every case, what changed between runs, and conversations up to 20 MB, those of the worst
+    The page is one file with metrics, charts, every case, and what changed between runs. It contains up to 20 MB of conversations, worst
     cases first.
     """
     from callmark.api.runs import report
-    from callmark.reporting.safety import escape_controls
+    from callmark.reporting.safety import escape_breaks
 
     written = report(runs, out=out)
+    for warning in written.warnings:
+        print_warning(escape_breaks(warning))
     if as_json:
         import msgspec
 
         record = {"report": written.path, "bytes": written.size, "left_out": written.left_out}
         click.echo(msgspec.json.encode(record), err=written.path == "-")
     elif written.path != "-":
-        click.echo(f"{escape_controls(written.path)}   {written.size / 1e6:,.1f} MB")
+        click.echo(f"{escape_breaks(written.path)}   {written.size / 1e6:,.1f} MB")
         left_out, total = written.left_out["conversations"], written.left_out["all_conversations"]
         if left_out:
             click.echo(

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_warning, refuse_rejects_alone, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.help import Command, argument, option
-from callmark.cli.model_options import ModelOptions, model_options
+from callmark.cli.model_options import ModelOptions, env_option, model_options
 from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
 @click.command(
     "run",
     cls=Command,
-    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
+    exit_status={0: "Finished.", 2: "Invalid input.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
     examples=(
         "callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50",
         "callmark run eval.jsonl --model vllm:tuned@http://localhost:8000 --trials 3",
@@ -60,6 +60,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     help="List the supported and configured models, and which keys are missing.",
 )
 @model_options()
+@env_option("Model", "cmd:COMMAND")
 @option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
 @option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Run every case K times.")
 @option("--resume", group="Run", is_flag=True, help="Resume a run: request missing predictions, and retry errors.")
@@ -92,7 +93,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process",
-    help="Evaluator: call, schema, process, or your own as module:name. Repeatable.",
+    help="Evaluator: call, schema, process, or your own as MODULE:NAME. Repeatable.",
 )
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="model and time", help="Name of the run.")
@@ -144,11 +145,6 @@ def command(
             **others,
         )
     return show_runs(runs, grade_options, as_json=as_json)
-
-
-def print_warning(sentence: str) -> None:
-    """Print a warning on standard error."""
-    print_stderr(f"callmark: {sentence}")
 
 
 def show_runs(runs: "Sequence[Run]", options: "GradeOptions", *, as_json: bool, details: bool = True) -> int:

@@ -4,18 +4,18 @@ from typing import Any
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_warning, refuse_rejects_alone, refuse_same_file
 from callmark.cli.help import Command, argument, option
-from callmark.cli.model_options import ModelOptions, model_options
+from callmark.cli.model_options import ModelOptions, env_option, model_options
 from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER, Integer
-from callmark.cli.run import print_warning, show_runs
+from callmark.cli.run import show_runs
 from callmark.errors import BadInput
 
 
 @click.command(
     "simulate",
     cls=Command,
-    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
+    exit_status={0: "Finished.", 2: "Invalid input.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
     examples=(
         'callmark simulate scenarios.jsonl -a openai:gpt-4.1 -t "mcp:python server.py"',
         "callmark simulate scenarios.jsonl --agent chatbot:http://localhost:8000/chat",
@@ -39,9 +39,10 @@ from callmark.errors import BadInput
     metavar="N",
     type=POSITIVE_INTEGER,
     show_default="20",
-    help="Maximum agent messages with calls per turn.",
+    help="Maximum agent messages with tool calls per user turn.",
 )
 @option("--seed", group="Simulation", metavar="N", type=Integer(), show_default="0", help="Random seed of the simulated users.")
+@env_option("Simulation", "mcp:COMMAND or cmd:COMMAND")
 @model_options()
 @option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N scenarios.")
 @option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Simulate every scenario K times.")
@@ -69,7 +70,7 @@ from callmark.errors import BadInput
     multiple=True,
     metavar="EVALUATOR",
     show_default="process, state, effort",
-    help="Evaluator: process, state, policy, effort, call, schema, or your own as module:name. Repeatable.",
+    help="Evaluator: process, state, policy, effort, call, schema, or your own as MODULE:NAME. Repeatable.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
@@ -91,15 +92,15 @@ def command(
     model_options: ModelOptions,
     **others: Any,
 ) -> int:
-    """Simulate users that talk to agents, and grade the agents.
+    """Simulate conversations with agents, and grade the agents.
 
     A simulated user talks to each agent about every scenario until the task is completed or a limit is reached. The agent's tool calls are
     executed, recorded and graded.
 
     \b
     Agents:
-      any model of callmark run, with --tools; or a chatbot that reports its
-      calls: python:MODULE:FUNCTION   chatbot:URL
+      any model that callmark run supports, with --tools; or a chatbot that
+      reports its calls: python:MODULE:FUNCTION   chatbot:URL
     Tools:
       mcp:COMMAND   mcp:URL   python:MODULE   python:MODULE:CLASS
       recorded:FILE           openapi:FILE

@@ -62,7 +62,7 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
         click.echo(msgspec.json.encode(record))
     else:
         from callmark.reporting.dataset_header import show_dataset_header
-        from callmark.reporting.safety import escape_controls
+        from callmark.reporting.safety import escape_breaks
         from callmark.reporting.split_view import show_split
         from callmark.reporting.terminal import make_console
 
@@ -72,7 +72,7 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
         show_split(console, parts)
         console.print()
         for path, side in ((train_path, parts.train), (valid_path, parts.valid)):
-            console.print(f"{pluralize(len(side), 'row')} → {escape_controls(path)}", soft_wrap=True)
+            console.print(f"{pluralize(len(side), 'row')} → {escape_breaks(path)}", soft_wrap=True)
     for name, side, share in ((TRAIN, parts.train, 1 - valid), (VALID, parts.valid, valid)):
         if not side and share:
             why = "all rows belong to one group of near-duplicates" if rows > 1 else "the dataset has only one row"

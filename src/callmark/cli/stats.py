@@ -65,8 +65,8 @@ def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None,
     console.print()
     show_stats(console, [(dataset.name, result) for dataset, result in results])
     if chart_files:
-        from callmark.reporting.safety import escape_controls
+        from callmark.reporting.safety import escape_breaks
 
         console.print()
         names = ", ".join(path.stem for path in chart_files if path.suffix == ".svg")
-        console.print(f"Wrote charts to {escape_controls(charts or '')}: {names} (each as {', '.join(FORMATS)})", soft_wrap=True)
+        console.print(f"Wrote charts to {escape_breaks(charts or '')}: {names} (each as {', '.join(FORMATS)})", soft_wrap=True)

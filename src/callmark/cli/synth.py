@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import JSON_HELP, print_stderr, refuse_same_file
+from callmark.cli.dataset_options import JSON_HELP, print_stderr, print_warning, refuse_same_file
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.help import Command, option
+from callmark.cli.model_options import env_option
 from callmark.cli.numbers import FRACTION, POSITIVE_INTEGER, POSITIVE_NUMBER, Integer
 from callmark.errors import BadInput
 from callmark.wording import pluralize
@@ -24,7 +25,7 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
 @click.command(
     "synth",
     cls=Command,
-    exit_status={0: "Finished.", 2: "The input cannot be used.", 3: "Fewer conversations than requested, or errors.", 130: "Interrupted."},
+    exit_status={0: "Finished.", 2: "Invalid input.", 3: "Fewer conversations than requested, or errors.", 130: "Interrupted."},
     examples=(
         "callmark synth -n 300 --seed 7 -o data",
         "callmark synth --tools openapi:petstore.yaml -n 100 -o pets",
@@ -40,9 +41,15 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     "-a", "--agent", group="Conversations", metavar="AGENT", show_default="rule-based expert", help="Agent, or a name from callmark.toml."
 )
 @option("-u", "--user", group="Conversations", metavar="USER", show_default="rule-based", help="Simulated user.")
+@env_option("Conversations", "mcp:COMMAND or cmd:COMMAND")
 @option("--balance", group="Conversations", is_flag=True, help="Use every tool and every kind of plan about equally often.")
 @option(
-    "--valid", group="Conversations", metavar="FRACTION", type=FRACTION, show_default=str(VALID_SHARE), help="Fraction for valid.jsonl."
+    "--valid",
+    group="Conversations",
+    metavar="FRACTION",
+    type=FRACTION,
+    show_default=str(VALID_SHARE),
+    help="Fraction of conversations for valid.jsonl.",
 )
 @option("--scenarios-only", group="Scenarios", is_flag=True, help="Generate scenarios from templates instead of conversations.")
 @option("--templates", group="Scenarios", metavar="FILE", show_default="the help desk's", help="YAML list of templates.")
@@ -78,19 +85,20 @@ def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_on
     """Generate training conversations, or scenarios to simulate.
 
     An expert agent and a simulated user follow a plan, and the agent's tool calls are executed. A conversation is kept if it passes lint,
-    has no hallucinated value, reaches the planned end state and breaks no rule; otherwise it is rejected and replaced. Writes train.jsonl
+    has no hallucinated values, reaches the planned end state and breaks no rules; otherwise it is rejected and replaced. Writes train.jsonl
     and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
 
-    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the column title of a row of tickets.csv. A column
-    named turns:json holds JSON, every other column text.
+    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the column title of a row of tickets.csv. Columns
+    whose names end in :json contain JSON, all others text.
     """
     if scenarios_only:
         _refuse_given(
-            {key: value for key, value in given.items() if key not in _TEMPLATE_OPTIONS}, "--scenarios-only generates no conversations"
+            {key: value for key, value in given.items() if key not in _TEMPLATE_OPTIONS},
+            "cannot be used with --scenarios-only, which generates no conversations",
         )
         _synthesize_scenarios(out, given["templates"], given["tables"], number=number, seed=seed, as_json=as_json)
         return 0
-    _refuse_given({key: given.pop(key) for key in _TEMPLATE_OPTIONS}, "templates need --scenarios-only")
+    _refuse_given({key: given.pop(key) for key in _TEMPLATE_OPTIONS}, "needs --scenarios-only")
     if out == "-":
         raise BadInput("-o: expected a folder, got -: conversations cannot be written to standard output")
     return _synthesize(out, as_json=as_json, number=number, seed=seed, **given)
@@ -109,12 +117,12 @@ def _synthesize_scenarios(out: str, templates: str | None, tables: str | None, *
         counts = {"scenarios": count, "by_type": result.by_type, "groups": result.groups, "duplicates": result.duplicates}
         click.echo(msgspec.json.encode({"templates": result.templates, "seed": seed, "out": out, **counts}), err=out == "-")
         return
-    from callmark.reporting.safety import escape_controls, one_line
+    from callmark.reporting.safety import escape_breaks, one_line
     from callmark.reporting.terminal import make_console
 
     console = make_console(sys.stderr if out == "-" else None)
-    target = escape_controls(out) if out != "-" else "standard output"
-    head = f"{pluralize(count, 'scenario')} → {target}   ({escape_controls(result.templates)}, seed {seed})"
+    target = escape_breaks(out) if out != "-" else "standard output"
+    head = f"{pluralize(count, 'scenario')} → {target}   ({escape_breaks(result.templates)}, seed {seed})"
     console.print(head, style="bold", soft_wrap=True)
     for scenario_type, number_of_type in result.by_type.items():
         console.print(f"  {number_of_type:>4,} {one_line(scenario_type, 80) or '(no type)'}")
@@ -130,6 +138,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
     """Synthesize conversations, show the report and return the exit status."""
     from callmark.cli.simulate import read_text_file
     from callmark.reporting.progress import progress_bars
+    from callmark.reporting.safety import one_line
     from callmark.synthesis.synth import synth
 
     if policy is not None and policy.endswith((".yaml", ".yml")):
@@ -143,7 +152,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
                 valid=VALID_SHARE if valid is None else valid,
                 cache=not no_cache,
                 progress=progress,
-                warn=_warn,
+                warn=lambda sentence: print_warning(one_line(sentence, 300)),
                 **options,
             )
     except KeyboardInterrupt:
@@ -161,13 +170,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
     return WITH_ERRORS if report.missing or report.errors or report.stopped else 0
 
 
-def _warn(sentence: str) -> None:
-    from callmark.reporting.safety import one_line
-
-    print_stderr(f"callmark: {one_line(sentence, 300)}")
-
-
 def _refuse_given(given: "Mapping[str, Any]", why: str) -> None:
     for key, value in given.items():
         if value not in (None, False, ()):
-            raise BadInput(f"{why}, so --{key.replace('_', '-')} cannot be given")
+            raise BadInput(f"--{key.replace('_', '-')} {why}")

@@ -5,6 +5,7 @@ import sys
 import click
 
 from callmark.cli.help import Command, argument, option
+from callmark.cli.model_options import env_option
 
 
 @click.command(
@@ -17,11 +18,12 @@ from callmark.cli.help import Command, argument, option
     metavar="SOURCE",
     text="mcp:COMMAND, mcp:URL, python:MODULE, an OpenAPI 3 file, or a dataset.",
 )
+@env_option("Input", "mcp:COMMAND")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON on one line.")
-def command(source: str, as_json: bool) -> None:
+def command(source: str, as_json: bool, env: tuple[str, ...]) -> None:
     """Print the tools of a server, module, OpenAPI file or dataset.
 
-    Prints a JSON list in OpenAI's format, which --tools of the commands that read datasets accepts. mcp:COMMAND starts the server.
+    Prints a JSON list in OpenAI's format, for the --tools option of commands that read datasets. mcp:COMMAND starts the server.
     """
     import msgspec
 
@@ -29,10 +31,10 @@ def command(source: str, as_json: bool) -> None:
     from callmark.calls.toolsets import tools_json
     from callmark.wording import pluralize
 
-    found = tools(source)
+    found = tools(source, env=env)
     text = tools_json(found)
     click.echo(text if as_json else msgspec.json.format(text, indent=2))
     if sys.stderr.isatty():
-        from callmark.reporting.safety import escape_controls
+        from callmark.reporting.safety import escape_breaks
 
-        click.echo(f"{pluralize(len(found), 'tool')} · {escape_controls(source)}", err=True)
+        click.echo(f"{pluralize(len(found), 'tool')} · {escape_breaks(source)}", err=True)

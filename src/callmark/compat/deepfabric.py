@@ -180,7 +180,7 @@ class Evaluator:
 
     def _predictions(self, cases: list[Case], predictions: Any) -> Iterator[Prediction]:
         if isinstance(predictions, str | bytes) or (predictions is not None and not isinstance(predictions, Iterable)):
-            raise BadInput(f"predictions: expected a list or a mapping by id, got {type(predictions).__name__}")
+            raise BadInput(f"predictions: expected a list or a mapping by ID, got {type(predictions).__name__}")
         if predictions is not None:
             listed = predictions if isinstance(predictions, Mapping) else list(predictions)
             return _match_predictions(cases, listed, all_samples=self.config.max_samples is None)
@@ -297,7 +297,7 @@ def _match_predictions(cases: list[Case], predictions: Any, *, all_samples: bool
         outputs, keys = dict(enumerate(predictions)), list(range(len(cases)))
     known = set(keys)
     if len(known) < len(keys):
-        raise BadInput("two samples have the same id", "Pass the predictions as a list in dataset order.")
+        raise BadInput("two samples have the same ID", "Pass the predictions as a list in dataset order.")
     if all_samples and (unknown := next((key for key in outputs if key not in known), None)) is not None:
         if isinstance(unknown, int):
             raise BadInput(f"expected {pluralize(len(cases), 'prediction')}, one per sample, got {len(outputs):,}")
@@ -320,7 +320,7 @@ def _by_id(predictions: Any) -> dict[str | int, Any] | None:
     found: dict[str | int, Any] = {}
     for index, (name, output) in enumerate(zip(names, predictions, strict=True)):
         if name is None:
-            raise BadInput(f"predictions[{index}] has no id, but others do")
+            raise BadInput(f"predictions[{index}] has no ID, but others do")
         if name in found:
             raise BadInput(f"predictions[{index}] is a second prediction for {name!r}")
         found[name] = output["prediction"] if isinstance(output, Mapping) and "prediction" in output else output

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import structs
 
 from callmark.calls.messages import message_text
-from callmark.calls.strict import dump
 from callmark.formats.format import ReadContext
 from callmark.formats.scenarios import read
 from callmark.models.model import ModelError, ModelSettings
@@ -36,25 +35,29 @@ class ChatSimulator:
         max_turns: int = 30,
         max_steps: int = 20,
         seed: int = 0,
+        trust: bool = False,
     ) -> None:
+        """Open agent, user, judge and tools. `trust` allows what a `callmark.toml` in the current folder and `.env` run, import and send."""
         from callmark.config import read_config
         from callmark.models.choice import resolve_model
         from callmark.models.keys import Keys
+        from callmark.models.specs import model_actions
         from callmark.runs.manifest import SimulationSettings
-        from callmark.simulation.open_simulator import open_simulator
+        from callmark.simulation.open_simulator import agent_actions, open_simulator, user_actions
+        from callmark.trust import allow, authorize, decided_by
 
-        named = read_config(None).models
-        settings = SimulationSettings(
-            resolve_model(user, named)[1],
-            None if judge is None else resolve_model(judge, named)[1],
-            (tools,) if isinstance(tools, str) else tuple(tools),
-            system,
-            max_turns,
-            max_steps,
-            seed,
-        )
-        self._keys = Keys.here()
-        self._model = open_simulator(*resolve_model(agent, named), settings, self._keys).model
+        keys = self._keys = Keys.here()
+        configured = read_config(None)
+        (name, chosen), (user_name, chosen_user) = (resolve_model(model, configured.models) for model in (agent, user))
+        judge_name, chosen_judge = (None, None) if judge is None else resolve_model(judge, configured.models)
+        sources = [configured.found if each else "" for each in (name, user_name, judge_name)]
+        actions = agent_actions(chosen, keys, source=sources[0]) + user_actions(chosen_user, keys, source=sources[1])
+        actions += model_actions(chosen_judge, keys, source=sources[2]) if chosen_judge else []
+        specs = (tools,) if isinstance(tools, str) else tuple(tools)
+        with decided_by(allow if trust else None):
+            authorize(actions)
+            settings = SimulationSettings(chosen_user, chosen_judge, specs, system, max_turns, max_steps, seed)
+            self._model = open_simulator(name, chosen, settings, keys).model
         self._opening = asyncio.Lock()
         self._is_open = False
 
@@ -74,8 +77,8 @@ class ChatSimulator:
         calls = [{"functionName": call.name, "arguments": call.text if call.malformed else call.arguments} for call in prediction.calls]
         transcript = b"[" + b",".join([message_text(message) for message in prediction.transcript]) + b"]"
         return {
-            "function_calls": msgspec.json.decode(self._keys.hide_bytes(dump(calls).encode())),
-            "chat_history": msgspec.json.decode(self._keys.hide_bytes(transcript)),
+            "function_calls": self._keys.redact(calls),
+            "chat_history": self._keys.redact(msgspec.json.decode(transcript)),
             "error_message": "",
             "ending": prediction.ending,
         }

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 from typing import Literal
 
+from callmark.calls.history import Histories
 from callmark.calls.matchers import wrap_literal
-from callmark.calls.messages import call_text, call_texts, message_texts, replace_calls
-from callmark.calls.results import MatchedResults, match_results
+from callmark.calls.messages import call_text
 from callmark.errors import BadInput
-from callmark.types import Call, Case, Conversation, Message, Source, SourceRow, Text
+from callmark.types import Call, Case, Conversation, Message, Source, SourceRow
 
 Parallel = Literal["apart", "together"]
 
@@ -68,71 +68,46 @@ def decision_points(
     conversation: Conversation, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None
 ) -> Iterator[Case]:
     """Yield the decision points of one conversation. `name` replaces its id."""
+    histories = Histories(conversation)
+    for point in cut(histories, parallel=parallel, abstain=abstain, name=name):
+        yield histories.complete(point)
+
+
+def cut(histories: Histories, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None) -> Iterator[Case]:
+    """Yield the decision points of one conversation without their messages and tools, which `Histories.complete` adds."""
+    conversation = histories.conversation
     messages = conversation.messages
     name = conversation.id if name is None else name
-    texts: Sequence[Text] | None = None
-    results: MatchedResults | None = None
-    openai = conversation.original.openai_calls and conversation.original.messages is messages
     for index, message in enumerate(messages):
         if message.calls:
-            texts = message_texts(conversation) if texts is None else texts
-            calls = call_texts(message, texts[index], openai=openai)
+            calls = histories.call_texts(index)
             if len(calls) == 1 or parallel == "together":
                 source = Source(name, index, 0 if len(calls) == 1 else None)
-                yield _case(conversation, f"{name}:{index}", source, _history_before(messages, texts, index), message.calls, calls)
+                yield _point(conversation, f"{name}:{index}", source, message.calls, calls)
                 continue
-            results = results or match_results(messages)
             for place, call in enumerate(message.calls):
-                results_before = sorted(results.by_call[(index, before)] for before in range(place) if (index, before) in results.by_call)
-                history = _history_before(messages, texts, index, calls[:place], results_before)
-                yield _case(conversation, f"{name}:{index}.{place}", Source(name, index, place), history, (call,), calls[place : place + 1])
+                yield _point(conversation, f"{name}:{index}.{place}", Source(name, index, place), (call,), calls[place : place + 1])
         elif abstain and _is_abstention(messages, index):
-            texts = message_texts(conversation) if texts is None else texts
-            yield _case(conversation, f"{name}:{index}", Source(name, index), (messages[:index], texts[:index]), (), ())
+            yield _point(conversation, f"{name}:{index}", Source(name, index), (), ())
 
 
-History = tuple[tuple[Message, ...], Sequence[Text]]  # messages, and the JSON of each
-
-
-def _case(
-    conversation: Conversation, name: str, source: Source, history: History, expected: tuple[Call, ...], expected_texts: Sequence[bytes]
-) -> Case:
-    messages, texts = history
+def _point(conversation: Conversation, name: str, source: Source, expected: tuple[Call, ...], expected_texts: Sequence[bytes]) -> Case:
     if b"$" in (joined := b"".join(expected_texts)) or b"u0024" in joined:
         wrapped = tuple(map(_wrap_literals, expected))
         expected_texts = [
             text if call is recorded else call_text(call) for call, recorded, text in zip(wrapped, expected, expected_texts, strict=True)
         ]
         expected = wrapped
-    original = conversation.original
-    return Case(
-        name,
-        messages,
-        conversation.tools,
-        conversation.place,
-        SourceRow(messages, original.tools, b"", b"", texts, original.raw_tools, False, expected, expected_texts),
-        expected=expected,
-        source=source,
-    )
-
-
-def _history_before(
-    messages: tuple[Message, ...], texts: Sequence[Text], index: int, earlier_calls: Sequence[bytes] = (), results: Sequence[int] = ()
-) -> History:
-    """Return the history of a call: the messages before its own, the text and earlier calls of its own message, and their results."""
-    message = messages[index]
-    if not earlier_calls and not message.text:
-        return messages[:index], texts[:index]
-    own_message = Message(message.role, message.text, message.calls[: len(earlier_calls)], None, message.name)
-    own_text = replace_calls(texts[index], earlier_calls)
-    return (*messages[:index], own_message, *(messages[at] for at in results)), [*texts[:index], own_text, *(texts[at] for at in results)]
+    original = SourceRow(expected=expected, expected_texts=expected_texts, conversation=conversation)
+    return Case(name, place=conversation.place, original=original, expected=expected, source=source)
 
 
 def _is_abstention(messages: tuple[Message, ...], index: int) -> bool:
     """Return whether an assistant turn with text and no calls begins at `index`. A turn ends at a message of another role."""
     if messages[index].role != "assistant" or (index and messages[index - 1].role == "assistant"):
         return False
-    turn = list(takewhile(lambda message: message.role == "assistant", messages[index:]))
+    following = (messages[at] for at in range(index, len(messages)))
+    turn = list(takewhile(lambda message: message.role == "assistant", following))
     return any(message.text for message in turn) and not any(message.calls for message in turn)
 
 

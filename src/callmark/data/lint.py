@@ -94,7 +94,7 @@ class Linter:
         if row.place is not None and row.id != str(row.place.number):
             if row.id in self._ids:
                 self._findings.append(
-                    make_finding("duplicate_id", row, f"the id {row.id!r} is already used in {relative_place(self._ids[row.id], row)}")
+                    make_finding("duplicate_id", row, f"the ID {row.id!r} is already used in {relative_place(self._ids[row.id], row)}")
                 )
             else:
                 self._ids[row.id] = row.place

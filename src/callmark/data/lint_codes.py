@@ -13,7 +13,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "bad_schema": ("error", "a tool with an invalid schema"),
     "orphan_result": ("error", "a tool result without a matching call"),
     "missing_result": ("error", "a call without a result (except in the last message)"),
-    "duplicate_call_id": ("error", "a call id that is used twice in one conversation"),
+    "duplicate_call_id": ("error", "a call ID that is used twice in one conversation"),
     "empty_assistant": ("error", "an assistant message without text or calls"),
     "leak": ("error", "a validation row that duplicates, or nearly duplicates, a training row"),
     "hallucinated_value": ("warning", "an argument value that does not appear earlier in the conversation"),
@@ -21,7 +21,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "conflicting_expected": ("warning", "the same prompt as in another row, with different expected calls"),
     "duplicate_row": ("warning", "an exact duplicate of another row"),
     "near_duplicate": ("warning", "a near-duplicate of another row"),
-    "duplicate_id": ("warning", "a row id that another row has too"),
+    "duplicate_id": ("warning", "a row ID that another row also has"),
     "tools_change": ("info", "a tool list that differs between rows"),
     "unused_tool": ("info", "a tool that is listed but never called"),
 }

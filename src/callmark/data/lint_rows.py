@@ -9,7 +9,7 @@ from callmark.calls.matchers import has_matcher
 from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
 from callmark.calls.provenance import DERIVED_TOOLS, find_origins
 from callmark.calls.results import match_results
-from callmark.calls.schema import schema_problem, violations
+from callmark.calls.schema import Schemas
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
 from callmark.data.lint_codes import make_finding
 from callmark.types import Case, Conversation, Finding
@@ -32,7 +32,8 @@ def lint_row(row: Conversation, *, derived: Sequence[str] = DERIVED_TOOLS) -> li
 
 
 def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: bool) -> Iterator[Finding]:
-    listed = {tool.name: tool for tool in row.tools}
+    schemas = Schemas(row.tools)
+    listed = schemas.by_name
     for index, message in enumerate(conversation.messages):
         if message.role == "assistant" and not message.calls and not message.text.strip():
             yield make_finding("empty_assistant", row, "the assistant message has neither text nor calls", index)
@@ -46,9 +47,9 @@ def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: 
                     "unknown_tool", row, f"{call.name} is not a listed tool ({pluralize(len(listed), 'tool')} listed)", index, call.name
                 )
             elif check_values and call.name in listed and not call.malformed:
-                if problem := schema_problem(listed[call.name]):
+                if problem := schemas.problem(call.name):
                     yield make_finding("bad_schema", row, f"the schema of {call.name} is invalid: {problem}", index, call.name)
-                for argument, problem in violations(call.arguments, listed[call.name]):
+                for argument, problem in schemas.violations(call):
                     sentence = f"{call.name}: {argument + ': ' if argument else ''}{problem}"
                     yield make_finding("schema_violation", row, sentence, index, call.name, argument or None)
 
@@ -62,7 +63,7 @@ def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Fin
         last -= 1
     for index in results.orphans:
         message = messages[index]
-        what = f"id {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no id"
+        what = f"ID {message.tool_call_id!r}" if message.tool_call_id is not None else f"name {message.name!r}" if message.name else "no ID"
         yield make_finding("orphan_result", row, f"the result with {what} has no matching call", index)
     for index, place in results.open:
         if index != last:
@@ -72,7 +73,7 @@ def _lint_results(row: Conversation, conversation: Conversation) -> Iterator[Fin
     for index, message in enumerate(messages):
         for call in message.calls:
             if call.id is not None and call.id in seen:
-                yield make_finding("duplicate_call_id", row, f"duplicate call id {call.id!r}", index, call.name)
+                yield make_finding("duplicate_call_id", row, f"duplicate call ID {call.id!r}", index, call.name)
             if call.id is not None:
                 seen.add(call.id)
 

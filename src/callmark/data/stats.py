@@ -17,6 +17,7 @@ from callmark.types import Case, Conversation, Tool
 
 _MAX_BITS = 64  # in the length of a text
 _MAX_PENDING = 10_000  # distinct rows counted as a whole before they are added to the counts
+_MAX_PENDING_NAMES = 1 << 21  # roles and tools in these rows, which can be long
 
 
 class ArgumentUse(Struct, frozen=True):
@@ -112,6 +113,7 @@ class StatsTally:
         self._role_sequences: dict[tuple[str, ...], int] = {}
         self._sequences: dict[tuple[tuple[str, ...], ...], int] = {}
         self._keys: dict[tuple[str, ...], int] = {}
+        self._pending_names = 0  # roles and tools in the rows since the last flush
 
     def add(self, row: Conversation) -> None:
         """Count one conversation or case."""
@@ -142,7 +144,8 @@ class StatsTally:
             lengths[message.role][len(message.text).bit_length()] += 1
         key = tuple(sequence)
         self._sequences[key] = self._sequences.get(key, 0) + 1
-        if len(self._sequences) + len(self._role_sequences) + len(self._keys) > _MAX_PENDING:
+        self._pending_names += len(roles) + sum(map(len, sequence))
+        if len(self._sequences) + len(self._role_sequences) + len(self._keys) > _MAX_PENDING or self._pending_names > _MAX_PENDING_NAMES:
             self._flush()
 
     def stats(self) -> Stats:
@@ -204,6 +207,7 @@ class StatsTally:
             for key in keys:
                 self._given[(name, key)] += count
         self._role_sequences, self._sequences, self._keys = {}, {}, {}
+        self._pending_names = 0
 
     def _arguments(self) -> dict[str, dict[str, ArgumentUse]]:
         given: dict[str, list[str]] = {}

@@ -9,6 +9,8 @@ import msgspec
 from callmark.calls.strict import scrub
 from callmark.calls.toolsets import ToolListCache
 from callmark.errors import BadInput
+from callmark.formats.by_reference import ReferenceWriter
+from callmark.formats.conversion import read_only_format
 from callmark.formats.dataset import BadRow, Dataset
 from callmark.formats.detect import detect_format, find_format
 from callmark.formats.format import Format, ReadContext
@@ -58,33 +60,52 @@ def load(
     return Dataset(path_or_items, format_name=format_name, context=context, on_bad=(lambda bad: None) if skip_bad else None)
 
 
-def write(rows: Iterable[Any], path: str | PathLike[str], *, format_name: str = "openai", wrap: Literal["item"] | None = None) -> int:
+def write(
+    rows: Iterable[Any],
+    path: str | PathLike[str],
+    *,
+    format_name: str = "openai",
+    wrap: Literal["item"] | None = None,
+    by_reference: bool = False,
+) -> int:
     """Write conversations, cases or dicts, one per line, and return the number of rows. The file is written completely or not at all.
 
-    Dicts are detected and read like the rows of a file. `wrap="item"` nests each row under `item`. Without rows, the file is empty. A
-    format that cannot be written raises `BadInput`.
+    Dicts are detected and read like the rows of a file. `wrap="item"` nests each row under `item`. `by_reference` writes decision points
+    that point into their conversations, each of which is written once. Without rows, the file is empty. A format that cannot be written
+    raises `BadInput`.
     """
     target = find_format(format_name)
     write_row = target.write
     if write_row is None:
-        raise BadInput(f"the format {target.name} ({target.title}) can only be read, not written")
+        raise read_only_format(target)
+    if by_reference and wrap:
+        raise BadInput("decision points by reference cannot be nested under item: only callmark reads them")
+    references = ReferenceWriter() if by_reference else None
+    count = 0
+    with Output(fspath(path)) as output:
+        for row in _read_items(rows):
+            try:
+                if references is not None:
+                    for line in references.lines(row):
+                        output.line(line)
+                else:
+                    output.line(write_row(row) if wrap is None else b'{"%b":%b}' % (wrap.encode(), write_row(row)))
+            except UnicodeEncodeError:
+                raise BadInput(f"{scrub(row.id)}: cannot be written: an ID, a role or a name contains a lone surrogate") from None
+            count += 1
+    return count
 
-    def line(row: Conversation) -> bytes:
-        try:
-            return write_row(row) if wrap is None else b'{"%b":%b}' % (wrap.encode(), write_row(row))
-        except UnicodeEncodeError:
-            raise BadInput(f"{scrub(row.id)}: cannot be written: an id, a role or a name contains a lone surrogate") from None
 
-    return write_lines(fspath(path), map(line, _read_items(rows)))
+def load_tools(path: str, *, regular: bool = False) -> ReadContext:
+    """Return the context for reading rows whose tools are in a separate file: a JSON list, or one tool per line.
 
-
-def load_tools(path: str) -> ReadContext:
-    """Return the context for reading rows whose tools are in a separate file: a JSON list, or one tool per line."""
-    text = Rows(path).read_all()
+    With `regular`, anything but a regular file raises `BadInput`.
+    """
+    text = Rows(path, regular=regular).read_all()
     try:
         raw, tools = ToolListCache().read(text if is_json(text) else b"[" + b",".join(text.split(b"\n")) + b"]")
     except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
+        raise BadInput(f"{path}: {str(error).removeprefix('tools: ')}") from None
     if not tools:
         raise BadInput(f"{path}: expected a JSON list of tools, found no tools")
     return ReadContext(raw_tools=msgspec.json.format(raw, indent=-1), tools=tools)  # minified, as each row is written on one line
@@ -104,6 +125,7 @@ def _read_items(rows: Iterable[Any]) -> Iterator[Conversation]:
         try:
             text = escape_surrogates(text)
             found = found or detect_format(text)
-            yield found.read(text, place, context)
+            if found.define is None or not found.define(text, place, context):
+                yield found.read(text, place, context)
         except (ValueError, RecursionError, BadInput) as error:
             raise BadInput(f"{place}: {explain(text, error)}", error.hint if isinstance(error, BadInput) else "") from None

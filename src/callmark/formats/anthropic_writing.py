@@ -23,6 +23,7 @@ from callmark.types import Call, Case, Conversation, Message
 
 _PROMPT_ROLES = frozenset({"system", "developer"})
 _TEXT = frozenset({"text"})
+_TEXT_TYPE = Raw(b'"text"')
 
 _decode_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -97,13 +98,13 @@ def _parts(content: bytes, where: str) -> list[Fields] | None:
     blocks: list[Fields] = []
     for index, part in enumerate(_decode_list(content)):
         if bytes(part).startswith(b'"'):
-            blocks.append(text_block(part))
+            blocks.append({"type": _TEXT_TYPE, "text": part})
             continue
         if not bytes(part).startswith(b"{"):
             raise BadInput(f"{where}.content[{index}]: the Anthropic format expects a string or an object, got {bytes(part).decode()[:40]}")
         block: Fields = _decode_fields(part)
         if "type" not in block and bytes(block.get("text", b"")).startswith(b'"'):
-            block = {"type": Raw(b'"text"'), **block}
+            block = {"type": _TEXT_TYPE, **block}
         block_type(block, f"{where}.content[{index}]")
         blocks.append(block)
     return blocks

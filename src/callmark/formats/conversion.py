@@ -16,6 +16,7 @@ from callmark.wording import pluralize
 
 _CONVERTED_CALL_KEYS = CALL_KEYS | {"id", "type", "index"}
 _CASE_HINT = "Write decision points with --to openai, scenarios with --to scenarios."
+_DEFINED_HINT = "callmark expand --by-reference writes it."
 _READ_ONLY_HINT = "Use --to scenarios to write its scenarios."
 
 
@@ -76,9 +77,9 @@ class Conversion:
         """Return notes about the changes, for people."""
         notes = []
         if self.generated_ids:
-            notes.append(f"generated {pluralize(self.generated_ids, 'id')} for calls and results without one")
+            notes.append(f"generated {pluralize(self.generated_ids, 'ID')} for calls and results without one")
         if self.replaced_ids:
-            ids = pluralize(self.replaced_ids, "call id")
+            ids = pluralize(self.replaced_ids, "call ID")
             notes.append(f"replaced {ids}: {self.target.title} requires nine letters or digits (originals in metadata.callmark)")
         if self.left_out:
             keys = ", ".join(f"{key} ({pluralize(rows, 'row')})" for key, rows in self.left_out.most_common())
@@ -89,7 +90,7 @@ class Conversion:
         try:
             line = self._write(row)
         except UnicodeEncodeError:
-            raise BadInput(f"{scrub(row.id)}: an id, a role or a name contains a lone surrogate") from None
+            raise BadInput(f"{scrub(row.id)}: an ID, a role or a name contains a lone surrogate") from None
         except BadInput as error:
             raise BadInput(str(error), error.hint or (_CASE_HINT if isinstance(row, Case) else "")) from None
         return msgspec.json.format(line, indent=-1) if b"\n" in line else line  # tools from a separate file may contain line breaks
@@ -111,8 +112,9 @@ class Conversion:
 
 
 def read_only_format(target: Format) -> BadInput:
-    """Return the error for a format that records other programs' output and cannot be written."""
-    return BadInput(f"the format {target.name} ({target.title}) can only be read, not written", _READ_ONLY_HINT)
+    """Return the error for a format that cannot be written row by row: recordings of other programs, and rows that refer to others."""
+    hint = _READ_ONLY_HINT if target.define is None else _DEFINED_HINT
+    return BadInput(f"the format {target.name} ({target.title}) can only be read, not written", hint)
 
 
 def _leftover_call_keys(row: Conversation) -> set[str]:

@@ -64,7 +64,8 @@ class Dataset:
         good_rows: Number of valid rows in the last iteration.
         bad_rows: Number of skipped rows in the last iteration.
         repaired_rows: Number of rows with escaped surrogates in the last iteration.
-        row_index: Index of the last row read, counting bad rows but not blank lines.
+        row_index: Index of the last row read, counting bad rows, but not blank lines and rows that only define what others use.
+        row_bytes: Number of bytes of all rows in the last iteration, without compression.
         row_kind: `conversations`, `decision points` or `scenarios`, by the first valid row.
 
     Raises:
@@ -91,6 +92,7 @@ class Dataset:
         self.good_rows = 0
         self.repaired_rows = 0
         self.row_index = -1
+        self.row_bytes = 0
         self.row_kind = "conversations"
         self._items = None if isinstance(source, str) else Items(source)
         self._given_name = name
@@ -104,13 +106,23 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
-        self.bad_rows = self.good_rows = self.repaired_rows = 0
+        self.bad_rows = self.good_rows = self.repaired_rows = self.row_bytes = 0
+        self._context.references.clear()
+        definitions = 0
         own_part, parts = self.part
         try:
-            for self.row_index, (number, row) in enumerate(numbered):
+            for index, (number, row) in enumerate(numbered):
                 if self._hash is not None:
                     self._hash.update(row if row.__class__ is bytes else _hashed_text(row))
-                if parts > 1 and self.row_index // BLOCK % parts != own_part:
+                self.row_index = index - definitions
+                self.row_bytes += len(row) if row.__class__ is bytes else 0
+                is_own = parts == 1 or self.row_index // BLOCK % parts == own_part
+                if self.format.define is not None:
+                    found = self._define(Place(rows.name if self._items is None else "", number, rows.unit), row, is_own=is_own)
+                    definitions += found is True
+                    if found is not False:
+                        continue
+                if not is_own:
                     continue
                 conversation = self._read(Place(rows.name if self._items is None else "", number, rows.unit), row)
                 if conversation is not None:
@@ -119,7 +131,7 @@ class Dataset:
         finally:
             rows.close()
         if not self.good_rows and parts == 1:
-            raise self._no_rows(rows.name)
+            raise self._no_rows(rows.name, definitions)
 
     def digest(self) -> str:
         """Return the digest of all rows, after a complete iteration; empty if the dataset was opened without `digest`."""
@@ -208,9 +220,11 @@ class Dataset:
             self._report_bad(place, row, problem)
         raise self._no_rows(rows.name)
 
-    def _no_rows(self, name: str) -> BadInput:
+    def _no_rows(self, name: str, definitions: int = 0) -> BadInput:
         if self._first_reason:
             return BadInput(f"{name}: no valid rows. The first problem: {self._first_reason}")
+        if definitions:
+            return BadInput(f"{name}: no rows: only tools and conversations that no row uses")
         return BadInput(f"{name} is empty")
 
     def _read(self, place: Place, row: _Row) -> Conversation | None:
@@ -224,6 +238,27 @@ class Dataset:
         if not self.good_rows and isinstance(conversation, Case):
             self.row_kind = "scenarios" if conversation.is_scenario else "decision points"
         return conversation
+
+    def _define(self, place: Place, row: _Row, *, is_own: bool) -> bool | None:
+        """Read a row that only later rows use, and return whether it is one; None for a bad one, which is reported by its own part."""
+        if self.format.define is None or not isinstance(row, bytes):
+            return False
+        try:
+            return self.format.define(row, place, self._context)
+        except (ValueError, RecursionError, BadInput) as first:
+            error: Exception = first
+        repaired = escape_surrogates(row)
+        if repaired != row:
+            try:
+                is_definition = self.format.define(repaired, place, self._context)
+            except (ValueError, RecursionError, BadInput) as second:
+                error = second
+            else:
+                self.repaired_rows += is_own and is_definition
+                return is_definition
+        if is_own:
+            self._report_bad(place, row, error)
+        return None
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
         try:
@@ -250,10 +285,10 @@ class Dataset:
         self.on_bad(BadRow(place, reason, row))
 
 
-def file_digest(path: str) -> str:
-    """Return the digest of a file's content, decompressed."""
+def file_digest(path: str, *, regular: bool = False) -> str:
+    """Return the digest of a file's content, decompressed. With `regular`, anything but a regular file raises `BadInput`."""
     digest = _new_hash()
-    digest.update(Rows(path).read_all())
+    digest.update(Rows(path, regular=regular).read_all())
     return f"xxh3:{digest.hexdigest()}"
 
 

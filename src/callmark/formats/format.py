@@ -7,13 +7,14 @@ from msgspec import Raw, Struct
 
 from callmark.calls.toolsets import ToolListCache
 from callmark.formats.delta_reader import DeltaReader
+from callmark.formats.references import References
 from callmark.types import Conversation, Place, Prediction, Tool
 
 ToolList = tuple[bytes, tuple[Tool, ...]]  # the JSON of a tool list, and the tools
 
 
 class ReadContext:
-    """State shared by the rows of one file: default tools, tool lists already parsed, and the previous row.
+    """State shared by the rows of one file: default tools, tool lists already parsed, the previous row, and what rows have defined.
 
     `Format.read` gets it for each row and calls `read_tools`. You only create one to call a format's `read` yourself.
 
@@ -25,6 +26,7 @@ class ReadContext:
     def __init__(self, *, raw_tools: bytes = b"[]", tools: tuple[Tool, ...] = ()) -> None:
         self.default_tools: ToolList = (raw_tools, tools)
         self.delta = DeltaReader(self.default_tools)
+        self.references = References()
         self._toolsets = ToolListCache()
 
     def read_tools(self, text: bytes) -> ToolList:
@@ -48,6 +50,9 @@ class Format(Struct, frozen=True):
             most confident format wins; on a tie, the first one.
         read: `read(row, place, context)` returns the conversation or case in a row. It raises `BadInput`, `ValueError` or a msgspec error
             for a row that is not in this format.
+        define: For files in which rows refer to other rows: `define(row, place, context)` reads a row that only later rows use, and returns
+            False for any other row, which is then passed to `read`. It gets every row, in order, and keeps what it reads in
+            `context.references`.
         write: `write(conversation)` returns one line without a line break, and raises `BadInput` for anything the format cannot represent.
             None if the format can only be read.
         extensions: File extensions of this format. They take precedence over detection.
@@ -68,6 +73,7 @@ class Format(Struct, frozen=True):
     extensions: tuple[str, ...] = ()
     read_prediction: Callable[[bytes], Prediction] | None = None
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
+    define: Callable[[bytes, Place, ReadContext], bool] | None = None
     keeps_source_messages: bool = False
     needs_call_ids: bool = False
     needs_result_ids: bool = False

@@ -101,7 +101,7 @@ def match_predictions(*files: Predictions) -> MatchedPredictions:
             raise _mixed_rows(place, has_case=has_case)
         if in_order and len(files) > 1:
             raise BadInput(
-                f"{place}: the row has no case id", "Predictions without case ids are matched in order, which works for one file only."
+                f"{place}: the row has no case ID", "Predictions without case IDs are matched in order, which works for one file only."
             )
         key = row.case if row.case is not None else str(file.good_rows + file.bad_rows - 1 if row.position is None else row.position)
         all_positions = all_positions and row.position is not None
@@ -136,8 +136,8 @@ def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, Pr
 
 
 def _mixed_rows(place: Place, *, has_case: bool) -> BadInput:
-    which = "has a case id, but earlier rows do not" if has_case else "has no case id, but earlier rows do"
-    return BadInput(f"{place}: the row {which}", "Add a case id to every row, or to none: then predictions are matched in order.")
+    which = "has a case ID, but earlier rows do not" if has_case else "has no case ID, but earlier rows do"
+    return BadInput(f"{place}: the row {which}", "Add a case ID to every row, or remove it from every row to match predictions in order.")
 
 
 def _decoded(item: DecodedOrLine) -> Prediction:

@@ -120,14 +120,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, openai_calls))
-    expected_body: Text = wire.expected_output
-    texts: list[Raw] = []
-    alternatives: list[list[Raw]] = []
-    expected = read_common_expected(expected_body)
-    if expected is None:
-        texts, alternatives = _decode_expected_output(wire.expected_output)
-        expected = tuple([read_expected_call_text(bytes(text)) for text in texts])
-        expected_body = b""
+    expected, texts, expected_body, alternatives = read_expected_output(wire.expected_output)
     return Case(
         conversation_id,
         messages,
@@ -135,12 +128,20 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         place,
         SourceRow(messages, tools, row, body, (), raw_tools, openai_calls, expected, texts, expected_body),
         expected=expected,
-        alternatives=tuple([tuple([read_expected_call_text(bytes(text)) for text in calls]) for calls in alternatives])
-        if alternatives
-        else (),
+        alternatives=alternatives,
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
+
+
+def read_expected_output(text: Raw) -> tuple[tuple[Call, ...], list[Raw], Text, tuple[tuple[Call, ...], ...]]:
+    """Return the expected calls, the JSON of each or the object that still has it, and the alternatives."""
+    expected = read_common_expected(text)
+    if expected is not None:
+        return expected, [], text, ()
+    texts, alternatives = _decode_expected_output(text)
+    expected = tuple([read_expected_call_text(bytes(call)) for call in texts])
+    return expected, texts, b"", tuple([tuple([read_expected_call_text(bytes(call)) for call in calls]) for calls in alternatives])
 
 
 def write(conversation: Conversation) -> bytes:
@@ -153,17 +154,20 @@ def write(conversation: Conversation) -> bytes:
     pieces: list[Text] = [b'{"id":', _encode(conversation.id), b',"messages":[', b",".join(message_texts(conversation))]
     pieces += (b'],"tools":', tools_text(conversation))
     if isinstance(conversation, Case):
-        calls = b",".join(expected_texts(conversation, call_text))
-        pieces += (b',"expected_output":{"role":"assistant","tool_calls":[', calls, b"]")
-        if conversation.alternatives:
-            pieces += (b',"alternatives":[', b",".join(map(_calls_text, conversation.alternatives)), b"]")
-        pieces.append(b"}")
+        pieces += (b',"expected_output":', expected_output_text(conversation))
         if conversation.source is not None:
             pieces += (b',"source":', _encode(conversation.source))
         if conversation.group is not None:
             pieces += (b',"group":', _encode(conversation.group))
     pieces.append(b"}")
     return b"".join(pieces)
+
+
+def expected_output_text(case: Case) -> bytes:
+    """Return the expected calls and the alternatives of a case, as an assistant message."""
+    calls = b",".join(expected_texts(case, call_text))
+    others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
+    return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 
 def _calls_text(calls: tuple[Call, ...]) -> bytes:

@@ -1,15 +1,16 @@
 """Write lines to a file, completely or not at all.
 
 Lines are written to a temporary file next to the target, which replaces the target when everything is written. If anything fails, it is
-removed and the target is unchanged. `-` is standard output; files named `.gz` or `.zst` are compressed. Devices and pipes are written to
-directly.
+removed and the target is unchanged. `-` is standard output; files named `.gz` or `.zst` are compressed. A link is followed, and devices and
+pipes are written to directly, because the user named them; with `replace`, the file takes the place of whatever had its name. Then it is
+also on disk before it is in place, so that no crash leaves an empty file.
 """
 
 import os
 import stat
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from errno import ENOTDIR
 from pathlib import Path
 from types import TracebackType
@@ -22,10 +23,14 @@ _BATCH = 1 << 17  # bytes written at once
 
 
 class Output:
-    """Context manager that writes lines to a file. With `path` None, lines are only counted."""
+    """Context manager that writes lines to a file. With `path` None, lines are only counted.
 
-    def __init__(self, path: str | None) -> None:
+    `replace` is for files in a folder that someone else may have prepared, such as a run: its links and pipes are not written to.
+    """
+
+    def __init__(self, path: str | None, *, replace: bool = False) -> None:
         self.path = path
+        self._replace = replace
         self.lines = 0
         self._batch: list[bytes] = []
         self._size = 0
@@ -41,14 +46,15 @@ class Output:
             if not self.path:
                 raise BadInput("the name of the output file is empty")
             try:
-                target = Path(os.path.realpath(self.path))  # a symbolic link is kept
-                if target.is_dir():
+                target = Path(self.path if self._replace else os.path.realpath(self.path))  # a symbolic link is kept
+                if target.is_dir() and not (self._replace and target.is_symlink()):
                     raise BadInput(f"{self.path}: expected a file to write, got a directory")
                 make_folder(target.parent)
-                if not target.exists() or target.is_file():
+                if self._replace or not target.exists() or target.is_file():
                     self._partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
-                self._opened = (self._partial or target).open("wb")
-                if self._partial is not None and target.exists():
+                    self._partial.unlink(missing_ok=True)  # left by a process that was killed, or a link that was prepared
+                self._opened = target.open("wb") if self._partial is None else self._partial.open("xb")
+                if self._partial is not None and target.is_file() and not (self._replace and target.is_symlink()):
                     self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
                 self._target = target
                 self._stream = compress(self._opened, self.path)
@@ -106,9 +112,15 @@ class Output:
         elif self._stream is not None and self._opened is not None:
             try:
                 with closing(self._opened):
-                    self._stream.close()
+                    if self._stream is not self._opened:
+                        self._stream.close()
+                    if self._replace and complete:
+                        self._opened.flush()
+                        os.fsync(self._opened.fileno())
                 if self._partial is not None and complete:
                     self._partial.replace(self._target)
+                    if self._replace:
+                        sync_folder(str(self._target.parent))
             except BrokenPipeError:
                 raise
             except OSError as error:
@@ -124,6 +136,16 @@ class Output:
         return StorageError(f"{name}: cannot be written: {getattr(error, 'strerror', None) or error}")
 
 
+def sync_folder(path: str) -> None:
+    """Make sure that the names of new and replaced files in a folder are on disk. File systems that cannot do this are left alone."""
+    with suppress(OSError):
+        descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents if they are missing. A file in its place raises `NotADirectoryError`."""
     try:
@@ -132,9 +154,9 @@ def make_folder(folder: Path) -> None:
         raise NotADirectoryError(ENOTDIR, f"{folder.name} is a file, not a folder") from None
 
 
-def write_lines(path: str, lines: Iterable[bytes]) -> int:
-    """Write the lines, and return their number."""
-    with Output(path) as output:
+def write_lines(path: str, lines: Iterable[bytes], *, replace: bool = False) -> int:
+    """Write the lines, and return their number. `replace` is that of `Output`."""
+    with Output(path, replace=replace) as output:
         for line in lines:
             output.line(line)
     return output.lines

@@ -104,8 +104,8 @@ def _read_id(raw: Raw, field: str) -> str | None:
 
 
 def _read_number(raw: Raw, field: str) -> int | None:
-    """Return a whole number of at least 0; None for null. Anything else raises `BadInput`."""
+    """Return an integer of at least 0; None for null. Anything else raises `BadInput`."""
     found = read_value(raw)
     if found is None or (found.__class__ is int and 0 <= found < _MAX_NUMBER):
         return found
-    raise BadInput(f"{field}: expected a whole number of at least 0, got {dump(found)[:40]}")
+    raise BadInput(f"{field}: expected an integer of at least 0, got {dump(found)[:40]}")

@@ -85,6 +85,7 @@ class Predictions:
 
     A row that cannot be read raises `BrokenRow` with the file, the line and the reason; with `on_bad`, it is passed to that callback and
     counted. A file without valid rows raises `BadInput`. `name` is the name of the file in messages; its path by default.
+    With `regular`, anything but a regular file raises `BadInput`.
     """
 
     def __init__(
@@ -95,10 +96,12 @@ class Predictions:
         whole: bool = False,
         on_bad: Callable[[BadRow], None] | None = None,
         name: str | None = None,
+        regular: bool = False,
     ) -> None:
         self.path = path
         self.name = name or ("standard input" if path == "-" else scrub(path))
         self._given_name = name
+        self._regular = regular
         self.good_rows = 0  # in the last iteration
         self.bad_rows = 0  # in the last iteration
         self.rows: Rows | None = None  # for a progress bar; None before reading begins
@@ -109,7 +112,7 @@ class Predictions:
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name}: already read; a pipe can only be read once")
-        rows = self.rows = Rows(self.path, self._given_name)
+        rows = self.rows = Rows(self.path, self._given_name, regular=self._regular)
         self.good_rows = self.bad_rows = 0
         first_reason = ""
         try:

@@ -21,6 +21,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
 from callmark.formats.json_array import BrokenArray, TooLong, ValueReader
+from callmark.formats.regular_files import open_regular
 
 MAX_ROW = 1 << 25  # bytes of a decompressed row, or file read as a whole: a few compressed bytes can expand to any number
 MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
@@ -34,10 +35,10 @@ class Rows:
     A line keeps its line break, because removing it would copy every row.
     """
 
-    def __init__(self, path: str, name: str | None = None, *, stream: IO[bytes] | None = None) -> None:
-        """Open the file, or read from the `stream` of a file that is already open."""
+    def __init__(self, path: str, name: str | None = None, *, stream: IO[bytes] | None = None, regular: bool = False) -> None:
+        """Open the file, or read from the `stream` of a file that is already open. `regular` refuses anything but a regular file."""
         self.name = name or ("standard input" if path == "-" else scrub(path))
-        self._file = open_file(path, self.name) if stream is None else stream
+        self._file = open_file(path, self.name, regular=regular) if stream is None else stream
         self._stream = self._file
         self.compression: Compression | None = None
         self.unit: Literal["line", "item"] = "line"
@@ -203,16 +204,19 @@ class Rows:
             raise BadInput(f"{self.name}: cannot be read: {error.strerror or error}") from None
 
 
-def open_file(path: str, name: str) -> IO[bytes]:
-    """Open a file for reading; `-` is standard input. A missing or unreadable file and a directory raise `BadInput`."""
+def open_file(path: str, name: str, *, regular: bool = False) -> IO[bytes]:
+    """Open a file for reading; `-` is standard input. A missing or unreadable file and a directory raise `BadInput`.
+
+    With `regular`, so does anything but a regular file: the path comes from data, and is not the user's own choice.
+    """
     if not path:
         raise BadInput("the name of the input file is empty")
-    if path == "-":
+    if path == "-" and not regular:
         if sys.stdin is None:
             raise BadInput("standard input is closed")
         return sys.stdin.buffer
     try:
-        return Path(path).open("rb", buffering=BUFFER)
+        return open_regular(os.path.realpath(path), name) if regular else Path(path).open("rb", buffering=BUFFER)
     except FileNotFoundError:
         raise BadInput(f"{name}: no such file") from None
     except IsADirectoryError:

@@ -94,7 +94,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
 def write(conversation: Conversation) -> bytes:
     """Return one line in this format. A conversation that is not a scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
-        raise BadInput(f"{conversation.id}: not a scenario: it has no instructions for a user")
+        raise BadInput(f"{conversation.id}: not a scenario: instructions is missing")
     calls = [Raw(bytes(text)) for text in expected_texts(conversation, _write_call)]
     fields: dict[str, Any] = {
         "id": conversation.id,
@@ -124,7 +124,7 @@ def read_data(given: Any) -> UserData:
         suggestion = did_you_mean(data.style[:99], STYLES)
         raise BadInput(f"data.style: expected one of {', '.join(STYLES)}, got {data.style!r}{suggestion}")
     if data.turns.__class__ is not int or data.turns < 1:
-        raise BadInput(f"data.turns: expected a whole number of at least 1, got {dump(data.turns)}")
+        raise BadInput(f"data.turns: expected an integer of at least 1, got {dump(data.turns)}")
     if data.tasks is not None and not data.tasks:
         raise BadInput("data.tasks: expected at least one task, got an empty list", "Omit tasks to use the expected calls as tasks.")
     for index, task in enumerate(data.tasks or ()):

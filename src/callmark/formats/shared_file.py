@@ -12,11 +12,11 @@ from callmark.formats.rows import open_file
 class SharedFile:
     """A regular file. Each stream has its own position, and closing a stream leaves the file open.
 
-    A file that cannot be opened raises `BadInput`.
+    A file that cannot be opened raises `BadInput`; with `regular`, so does anything but a regular file, without waiting for a pipe.
     """
 
-    def __init__(self, path: str, name: str) -> None:
-        with open_file(path, name) as file:
+    def __init__(self, path: str, name: str, *, regular: bool = False) -> None:
+        with open_file(path, name, regular=regular) as file:
             self._descriptor = os.dup(file.fileno())
         self._finalizer = weakref.finalize(self, os.close, self._descriptor)  # closes the file if the caller does not
 

@@ -103,7 +103,7 @@ def _decode_row(row: bytes) -> _Row:
     if wire.task_id is None:
         raise BadInput("task_id is missing")
     if wire.trial is not None and wire.trial < 0:
-        raise BadInput(f"trial: expected a whole number of at least 0, got {wire.trial}")
+        raise BadInput(f"trial: expected an integer of at least 0, got {wire.trial}")
     return wire
 
 

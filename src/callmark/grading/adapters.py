@@ -92,7 +92,8 @@ def _construct(kind: type, name: str, options: Mapping[str, Any]) -> Any:
                 raise BadInput(f"evaluator {name!r}: unknown option {option!r}{did_you_mean(option, parameters)}", known)
     for option in getattr(kind, "requires", ()):
         if option not in options:
-            raise BadInput(f"evaluator {name!r}: {option} is missing", f"Set {option} in [evaluators.{name}] in callmark.toml.")
+            start = "Pass --policy FILE, or set" if name == "policy" else "Set"
+            raise BadInput(f"evaluator {name!r}: {option} is missing", f"{start} {option} in [evaluators.{name}] of callmark.toml.")
     try:
         return kind(**options)
     except BadInput as error:

@@ -1,15 +1,20 @@
 """A case and its prediction, as evaluators see them. Pairings are computed once and shared by all evaluators."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from callmark.calls.pairing import Pair, Pairing, compare_arguments, compare_similar, no_schema, pair_calls
-from callmark.calls.provenance import SourceIndex, fast_hallucinated
+from callmark.calls.match_budget import MatchBudget
+from callmark.calls.pairing import Pair, Pairing, compare_calls, compare_similar, no_schema, pair_calls
+from callmark.calls.provenance import fast_hallucinated
 from callmark.calls.schema import Schemas
+from callmark.calls.source_index import FEW_VALUES, SourceIndex
+from callmark.calls.strict import strings_and_numbers
+from callmark.errors import EvaluatorError
 from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 PairingRule = Literal["exact", "similar"]
+T = TypeVar("T")
 _NO_CALLS = Pairing((), (), ())
 
 
@@ -24,7 +29,8 @@ class Execution(NamedTuple):
 class Attempt:
     """The input of an evaluator: expected and actual calls with their context. Read-only.
 
-    `schemas` and `earlier_sources` save work if many attempts share tools or the beginning of a conversation.
+    `schemas` and `earlier_sources` save work if many attempts share tools or the beginning of a conversation. `budget` is for the pairings
+    by `exact` of attempts that differ only in the expected calls.
 
     Attributes:
         expected: The expected calls.
@@ -36,9 +42,12 @@ class Attempt:
     """
 
     __slots__ = (
+        "_budget",
+        "_call_messages",
         "_earlier_sources",
         "_exact",
         "_execution",
+        "_has_many_values",
         "_pairings",
         "_schemas",
         "_sources",
@@ -61,6 +70,7 @@ class Attempt:
         earlier_sources: SourceIndex | None = None,
         case: Case | None = None,
         prediction: Prediction | None = None,
+        budget: MatchBudget | None = None,
     ) -> None:
         self.expected = expected
         self.actual = actual
@@ -70,10 +80,13 @@ class Attempt:
         self.prediction = prediction
         self._schemas = schemas
         self._earlier_sources = earlier_sources
+        self._budget = budget
         self._sources: SourceIndex | None = None
-        self._execution: Execution | None = None
-        self._exact: Pairing | None = None
-        self._pairings: dict[tuple[PairingRule, tuple[str, ...]], Pairing] | None = None
+        self._has_many_values: bool | None = None
+        self._call_messages: list[int] | None = None
+        self._execution: Execution | EvaluatorError | None = None
+        self._exact: Pairing | EvaluatorError | None = None
+        self._pairings: dict[tuple[PairingRule, tuple[str, ...]], Pairing | EvaluatorError] | None = None
 
     def pair(self, rule: PairingRule = "exact", ignore: tuple[str, ...] = ()) -> Pairing:
         """Return the best one-to-one pairing of expected and actual calls, computed once per rule and ignore list.
@@ -84,16 +97,34 @@ class Attempt:
 
         Returns:
             The pairs and the unpaired calls, as indexes into `expected` and `actual`. Malformed calls are never paired.
+
+        Raises:
+            EvaluatorError: The matchers of the expected calls need too many checks. The error names the argument.
         """
+        pairing = self._exact
+        if pairing is None or rule != "exact" or ignore:
+            pairing = self._pair(rule, ignore)
+        if isinstance(pairing, EvaluatorError):
+            raise EvaluatorError(str(pairing))
+        return pairing
+
+    @property
+    def exact_pairing(self) -> Pairing | None:
+        """The pairing by `exact`; None if it cannot be computed, because the matchers of the expected calls need too many checks."""
+        pairing = self._pair("exact", ())
+        return None if isinstance(pairing, EvaluatorError) else pairing
+
+    def _pair(self, rule: PairingRule, ignore: tuple[str, ...]) -> Pairing | EvaluatorError:
+        """Return the pairing or the reason why it cannot be computed, either of them computed once."""
         if rule == "exact" and not ignore:
             if self._exact is None:
-                self._exact = pair_calls(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema)
+                self._exact = _result_or_error(self._pair_exact)
             return self._exact
         if self._pairings is None:
             self._pairings = {}
         pairing = self._pairings.get((rule, ignore))
         if pairing is None:
-            pairing = self._pair_without(rule, ignore) if ignore else self._pair_similar()
+            pairing = _result_or_error(lambda: self._pair_without(rule, ignore) if ignore else self._pair_similar())
             self._pairings[rule, ignore] = pairing
         return pairing
 
@@ -102,10 +133,13 @@ class Attempt:
         """Whether the actual calls could run.
 
         A single expected call is compared with the first actual call. Several expected calls are paired, and a field is true if it is true
-        for every pair. With nothing expected and no call, all fields are true; if only one side is empty, all are false.
+        for every pair. With nothing expected and no call, all fields are true; if only one side is empty, all are false. Without tools, the
+        arguments are compared, which raises `EvaluatorError` if the matchers of the expected calls need too many checks.
         """
         if self._execution is None:
-            self._execution = self._execute()
+            self._execution = _result_or_error(self._execute)
+        if isinstance(self._execution, EvaluatorError):
+            raise EvaluatorError(str(self._execution))
         return self._execution
 
     @property
@@ -120,7 +154,16 @@ class Attempt:
         """The index of values in the conversation, built on first use."""
         if self._sources is None:
             self._sources = self._earlier_sources.extend(self.messages) if self._earlier_sources else SourceIndex(self.messages)
+            if self.has_many_values:
+                self._sources.prepare(value for call in self.actual for value in strings_and_numbers(call.arguments))
         return self._sources
+
+    @property
+    def has_many_values(self) -> bool:
+        """Whether the actual calls have so many values that searching for one after the other would be slow."""
+        if self._has_many_values is None:
+            self._has_many_values = sum(len(strings_and_numbers(call.arguments)) for call in self.actual) > FEW_VALUES
+        return self._has_many_values
 
     @property
     def built_sources(self) -> SourceIndex | None:
@@ -129,10 +172,9 @@ class Attempt:
 
     def find_source(self, value: str | int | float, actual_index: int) -> int | None:
         """Return the index of the first message before an actual call that contains the value; None for a hallucinated value."""
-        if fast_hallucinated(value, self.messages):
+        if not self.has_many_values and fast_hallucinated(value, self.messages):
             return None
-        found = self.sources.find(value)
-        return found if found is None or found < self.message_of(actual_index) else None
+        return self.sources.find(value, self.message_of(actual_index))
 
     def message_of(self, actual_index: int) -> int:
         """Return the index of the message that makes an actual call.
@@ -143,22 +185,19 @@ class Attempt:
         transcript = self.prediction.transcript if self.prediction else ()
         if not transcript or self.messages is not transcript:
             return len(self.messages)
-        calls_before = 0
-        for index, message in enumerate(transcript):
-            calls_before += len(message.calls)
-            if actual_index < calls_before:
-                return index
-        return len(transcript)
+        if self._call_messages is None:
+            self._call_messages = [index for index, message in enumerate(transcript) for _ in message.calls]
+        return self._call_messages[actual_index] if actual_index < len(self._call_messages) else len(transcript)
 
     def parameters(self, name: str) -> Mapping[str, Any]:
         """Return the parameter schema of a tool by name, ignoring case if there is no exact match; `{}` for an unknown tool."""
         if not self.tools:
             return {}
-        tool = self.schemas.by_name.get(name)
-        if tool is None:
-            folded = name.casefold()
-            tool = next((tool for tool in self.schemas.by_name.values() if tool.name.casefold() == folded), None)
+        tool = self.schemas.find(name)
         return tool.parameters if tool is not None else {}
+
+    def _pair_exact(self) -> Pairing:
+        return pair_calls(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema, budget=self._budget)
 
     def _pair_similar(self) -> Pairing:
         if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only arguments that differ by `exact` can change
@@ -207,5 +246,12 @@ class Attempt:
         if actual.malformed:
             return False
         if not self.tools:
-            return not expected.malformed and compare_arguments(expected.arguments, actual.arguments).all_agree
+            return not expected.malformed and compare_calls(expected, actual).all_agree
         return self.schemas.could_run(actual)
+
+
+def _result_or_error(compute: Callable[[], T]) -> T | EvaluatorError:
+    try:
+        return compute()
+    except EvaluatorError as error:
+        return EvaluatorError(str(error))  # without the traceback, which would keep the whole comparison in memory

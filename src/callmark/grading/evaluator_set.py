@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from callmark.errors import EvaluatorError
 from callmark.grading.attempt import Attempt, Execution
 from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
 from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies, fault_evaluators
@@ -35,10 +36,7 @@ class EvaluatorSet:
 
     def evaluate(self, attempt: Attempt) -> CombinedResult:
         """Run the evaluators on an attempt. The result may be shared with other attempts."""
-        if self._dependencies is None:
-            return evaluate_all(attempt, self._checked)
-        execution = attempt.execution if "execution" in self._dependencies else CORRECT
-        key: object = execution if attempt.pair().perfect else _single_call_key(attempt, execution)
+        key = None if self._dependencies is None else self._key(attempt, self._dependencies)
         if key is None:
             return evaluate_all(attempt, self._checked)
         result = self._results.get(key)
@@ -49,6 +47,14 @@ class EvaluatorSet:
             if not result.errors:
                 self._results[key] = result
         return result
+
+    def _key(self, attempt: Attempt, depends_on: frozenset[Dependency]) -> object:
+        """Return a key of everything that the results depend on; None if they cannot be reused."""
+        try:
+            execution = attempt.execution if "execution" in depends_on else CORRECT
+            return execution if attempt.pair().perfect else _single_call_key(attempt, execution)
+        except EvaluatorError:  # the evaluators that compare the calls fail, and the others do not
+            return None
 
 
 def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependency] | None:

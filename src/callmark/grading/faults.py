@@ -17,6 +17,7 @@ from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded, values_needi
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
+from callmark.errors import EvaluatorError
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Evaluator, fault_rule
 from callmark.grading.ignored_functions import is_ignored
@@ -27,9 +28,12 @@ _NO_ORIGIN: Origin = (None, None)
 
 
 def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[Fault]:
-    """Return every fault, faults of calls before faults of arguments, each with the names of the evaluators that count it."""
-    pairing = attempt.pair()
-    if pairing.perfect:
+    """Return every fault, faults of calls before faults of arguments, each with the names of the evaluators that count it.
+
+    There are none if the calls cannot be compared: that is an evaluator error.
+    """
+    pairing = attempt.exact_pairing
+    if pairing is None or pairing.perfect:
         return []
     return list(_FaultFinder(attempt, evaluators).faults())
 
@@ -37,13 +41,18 @@ def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[
 def find_notes(attempt: Attempt) -> list[Note]:
     """Return notes on calls that may be correct: their order, hallucinated values, schema violations."""
     found: list[Note] = []
-    pairs = attempt.pair().pairs
+    pairing = attempt.exact_pairing
+    pairs = () if pairing is None else pairing.pairs
     if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
         found.append(Note("wrong_order", "the calls were made in a different order than expected"))
     for pair in pairs:
         call = attempt.actual[pair.actual]
-        before = attempt.messages[: attempt.message_of(pair.actual)] if pair.agrees else ()
-        if before and call.name not in DERIVED_TOOLS and not fast_grounded(call.arguments, before):
+        before = attempt.message_of(pair.actual) if pair.agrees and attempt.messages else 0
+        if (
+            before
+            and call.name not in DERIVED_TOOLS
+            and (attempt.has_many_values or not fast_grounded(call.arguments, attempt.messages[:before]))
+        ):
             found += hallucinated_values(attempt, pair.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
@@ -67,7 +76,7 @@ class _FaultFinder:
 
     def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator]) -> None:
         self._attempt = attempt
-        self._executes = all(attempt.execution)  # then evaluators that count by execution count no fault
+        self._executes = _executes(attempt)  # then evaluators that count by execution count no fault
         self._counting = [
             (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
         ]
@@ -96,16 +105,12 @@ class _FaultFinder:
 
     def _call_faults(self) -> Iterator[Fault]:
         attempt, pairing = self._attempt, self._attempt.pair()
-        expected = list(pairing.unpaired_expected)
         malformed = [index for index in pairing.unpaired_actual if attempt.actual[index].malformed]
         actual = [index for index in pairing.unpaired_actual if not attempt.actual[index].malformed]
+        unused = _UnpairedCalls(attempt.expected, pairing.unpaired_expected)
         for actual_index in malformed:
-            name = attempt.actual[actual_index].name
-            same_name = (index for index in expected if attempt.expected[index].name == name)
-            expected_index = next(same_name, expected[0] if expected else None)
-            if expected_index is not None:
-                expected.remove(expected_index)
-            yield self._call_fault("malformed_call", expected_index, actual_index)
+            yield self._call_fault("malformed_call", unused.take(attempt.actual[actual_index].name), actual_index)
+        expected = unused.rest()
         for expected_index, actual_index in zip(expected, actual, strict=False):
             unknown = bool(attempt.tools) and attempt.actual[actual_index].name not in attempt.schemas.by_name
             yield self._call_fault("unknown_tool" if unknown else "wrong_tool", expected_index, actual_index)
@@ -161,6 +166,13 @@ class _FaultFinder:
         return Fault(kind, pair.expected, pair.actual, key, *values, counted, *origin)
 
 
+def _executes(attempt: Attempt) -> bool:
+    try:
+        return all(attempt.execution)
+    except EvaluatorError:  # the evaluators that count by execution have no result
+        return True
+
+
 def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
     """Return where the values of a call come from, if one of them needs a source and there is a conversation."""
     if not attempt.messages or call.name in DERIVED_TOOLS:
@@ -169,6 +181,32 @@ def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
     if not sources:
         return _NO_ORIGIN
     return ("hallucinated", None) if None in sources else ("elsewhere", sources[0])
+
+
+class _UnpairedCalls:
+    """The unpaired expected calls, by index, that malformed calls use up."""
+
+    def __init__(self, calls: Sequence[Call], indexes: Sequence[int]) -> None:
+        self._indexes = indexes
+        self._used: set[int] = set()
+        self._in_order = list(reversed(indexes))
+        self._by_name: dict[str, list[int]] = {}
+        for index in self._in_order:
+            self._by_name.setdefault(calls[index].name, []).append(index)
+
+    def take(self, name: str) -> int | None:
+        """Use up the first call of that name or, if there is none, the first call. None if all are used up."""
+        for indexes in (self._by_name.get(name, []), self._in_order):
+            while indexes:
+                index = indexes.pop()
+                if index not in self._used:
+                    self._used.add(index)
+                    return index
+        return None
+
+    def rest(self) -> list[int]:
+        """Return the calls that are not used up."""
+        return [index for index in self._indexes if index not in self._used]
 
 
 class _PairedCalls:

@@ -6,15 +6,19 @@ If a case has alternatives (further lists of correct calls), the one with the be
 from collections.abc import Iterable, Sequence
 from typing import Any, cast, get_args
 
+import msgspec
+
 from callmark.calls.display import show_expected
 from callmark.calls.expected import read_expected_calls
+from callmark.calls.match_budget import MatchBudget
 from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
-from callmark.calls.provenance import SourceIndex
 from callmark.calls.schema import Schemas
+from callmark.calls.source_index import SourceIndex
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import read_tools
-from callmark.errors import EvaluatorError
+from callmark.errors import BadInput, EvaluatorError
+from callmark.formats.surrogates import escape_surrogates
 from callmark.grading.actual_calls import read_actual
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
@@ -55,13 +59,15 @@ class Grade:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The pairs of expected and actual calls, by `exact`."""
-        return self._attempt.pair().pairs
+        """The pairs of expected and actual calls, by `exact`; none if the calls could not be compared (an evaluator error)."""
+        pairing = self._attempt.exact_pairing
+        return () if pairing is None else pairing.pairs
 
     @property
     def has_faults(self) -> bool:
         """Whether there is a fault, without computing the faults."""
-        return not self._attempt.pair().perfect
+        pairing = self._attempt.exact_pairing
+        return pairing is not None and not pairing.perfect
 
     @property
     def built_sources(self) -> SourceIndex | None:
@@ -70,7 +76,7 @@ class Grade:
 
     @property
     def faults(self) -> list[Fault]:
-        """Why the attempt is wrong; empty for a correct attempt."""
+        """Why the attempt is wrong; empty for a correct attempt, and if the calls could not be compared (an evaluator error)."""
         return find_faults(self._attempt, self._evaluators)
 
     @property
@@ -127,7 +133,12 @@ def best_attempt(
     case: Case | None = None,
     prediction: Prediction | None = None,
 ) -> tuple[Attempt, int]:
-    """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list."""
+    """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list.
+
+    If one of the lists cannot be compared, because its matchers need too many checks, the best one is unknown: its attempt is returned, so
+    that every evaluator that pairs the calls fails.
+    """
+    budget = MatchBudget() if len(expected) > 1 else None
     attempts = [
         Attempt(
             calls,
@@ -138,11 +149,15 @@ def best_attempt(
             earlier_sources=earlier_sources,
             case=case,
             prediction=prediction,
+            budget=budget,
         )
         for calls in expected
     ]
     if len(attempts) == 1:
         return attempts[0], 0
+    for index, attempt in enumerate(attempts):
+        if attempt.exact_pairing is None:
+            return attempt, index
     scores = [CallEvaluator.score(attempt) for attempt in attempts]
     best = scores.index(max(scores))
     return attempts[best], best
@@ -153,7 +168,10 @@ def _read_messages(messages: Sequence[Message] | Sequence[dict[str, Any]] | None
         return ()
     if all(isinstance(message, Message) for message in messages):
         return cast("tuple[Message, ...]", tuple(messages))
-    return read_messages(dump(list(messages)).encode())
+    try:
+        return read_messages(escape_surrogates(dump(list(messages)).encode()))
+    except msgspec.DecodeError:  # a value that is not JSON, or nested too deeply
+        raise BadInput("messages: expected a list of messages as JSON values") from None
 
 
 def fault_sentence(fault: Fault, tool: str = "") -> str:

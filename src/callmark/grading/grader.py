@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
-from callmark.calls.provenance import DERIVED_TOOLS, SourceIndex, fast_grounded
+from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded
 from callmark.calls.schema import Schemas, fast_fits
+from callmark.calls.source_index import SourceIndex
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
 from callmark.grading.evaluator import Metric

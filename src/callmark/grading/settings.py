@@ -16,7 +16,7 @@ from callmark.grading.adapters import as_evaluator
 from callmark.grading.evaluate import error_text
 from callmark.grading.evaluator import Evaluator
 from callmark.grading.evaluator_set import EvaluatorSet
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore
 from callmark.wording import did_you_mean
 
 DEFAULT_EVALUATORS = ("call", "schema", "process")
@@ -33,8 +33,8 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
 
     @property
     def ignore(self) -> tuple[str, ...]:
-        """The functions that `process` ignores."""
-        return tuple(self.options.get("process", {}).get("ignore", IGNORED_FUNCTIONS))
+        """The functions that `process` ignores. Anything but a list of strings raises `BadInput`."""
+        return read_ignore(self.options.get("process", {}).get("ignore", IGNORED_FUNCTIONS))
 
     def with_options(self, evaluator: str, **options: Any) -> "GradingSettings":
         """Return the settings with additional options for one evaluator."""
@@ -63,6 +63,15 @@ def build_evaluators(settings: GradingSettings) -> EvaluatorSet:
     if not found:
         raise BadInput("no evaluators are selected", f"Available: {', '.join(registry.BUILT_IN['evaluators'])}.")
     return EvaluatorSet(found)
+
+
+def without_imports(settings: GradingSettings) -> tuple[GradingSettings, tuple[str, ...]]:
+    """Return the settings with the evaluators that are built in or installed, and the names of the others.
+
+    The others would be imported because the settings name them (`module:name`), or are not installed here. None may remain.
+    """
+    left_out = tuple(name for name in settings.evaluators if ":" in name or not registry.is_known("evaluators", name))
+    return replace(settings, evaluators=tuple(name for name in settings.evaluators if name not in left_out)), left_out
 
 
 def resolve_evaluators(evaluators: Iterable[Any]) -> EvaluatorSet:
@@ -117,11 +126,16 @@ def _import(name: str) -> Any:
         with redirect_stdout(sys.stderr):
             found: Any = import_module(module)
     except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            raise BadInput(
+                f"evaluator {name!r}: no module named {error.name}",
+                f"Run callmark in the folder that contains {error.name}, or install it.",
+            ) from None
         raise BadInput(f"evaluator {name!r}: cannot import {module}: {error_text(error)}") from None
     finally:
         sys.path.remove("")
     for step in attribute.split("."):
         if not hasattr(found, step):
-            raise BadInput(f"evaluator {name!r}: module {module} has no {attribute!r}{did_you_mean(step, dir(found))}")
+            raise BadInput(f"evaluator {name!r}: module {module} has no attribute {attribute!r}{did_you_mean(step, dir(found))}")
         found = getattr(found, step)
     return found

@@ -67,7 +67,7 @@ class ChatModel:
         try:
             token = {"Authorization": f"Bearer {await self._token.current()}"} if self._token else None
             response = await self._client.post(request_body(case, self._spec.name, self._settings), headers=token)
-            response = structs.replace(response, body=self._keys.hide_bytes(response.body))
+            response = self._keys.redact(response)  # before a message is cut, so that no part of a key remains
             prediction = read_completion(response, self._settings, address=self._endpoint.shown, tool_names=tool_names, hint=self._hint)
         except BadInput as problem:
             raise ModelError(self._keys.hide(str(problem))) from None

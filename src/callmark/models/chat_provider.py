@@ -1,10 +1,11 @@
 """Providers with an OpenAI-compatible chat API: find the address and the key of a model.
 
-A key is only ever sent to its own provider. An address in a spec gets CALLMARK_API_KEY (or VLLM_API_KEY), or the variable that
-`api_key_env` names.
+A key is only ever sent to its own provider, or to an address that the user named. An address in a spec gets CALLMARK_API_KEY (or
+VLLM_API_KEY), or the variable that `api_key_env` names.
 """
 
 import re
+from collections.abc import Collection, Iterable
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -13,12 +14,16 @@ from msgspec.structs import replace
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.models.keys import ENV_FILE, HIDDEN, Keys, Url, read_url
+from callmark.models.keys import ENV_FILE, Keys, Url, read_url
 from callmark.models.model import Capabilities, Model, ModelSettings
 from callmark.models.provider import REQUEST_SETTINGS, Provider, ProviderStatus, Spec
+from callmark.models.redaction import HIDDEN
+from callmark.trust import Action
 
 BATCH_PATH = "/v1/chat/completions"
 _CHAT_PATH = "/chat/completions"
+_NO_KEY = "requests"
+_PORTS = {"http": 80, "https": 443}
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -121,6 +126,27 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
             credential = f"the key from {variable}"
         return Endpoint(url.address, keys.hide(url.shown), headers, credential, url.query)
 
+    def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        """Yield what is sent to an address that a file names, and a key that is not the provider's own.
+
+        The provider's own address gets its own key without a question. An address that only `.env` sets is named by `.env`.
+        """
+        url = self.base_url(spec, settings, keys)
+        address = f"{url.scheme}://{url.host}{url.path}"
+        in_file = not settings.base_url and not spec.url and keys.is_from_file(self.url_variable)
+        is_named = spec.url or (settings.base_url and "base_url" not in given)
+        own_key = not settings.api_key_env or "api_key_env" in given or settings.api_key_env in self.key_variables
+        if own_key and (not (in_file or is_named) or _origin(address) == _origin(self.url)):
+            return
+        variable = self.key_variable(spec, settings, keys, required=self.needs_key and not url.user)
+        token = f"the token from {self.token_label}" if self.token_label else _NO_KEY
+        sent = token if variable is None else variable or _NO_KEY
+        possible = () if settings.api_key_env else (*self.key_variables, token, _NO_KEY)
+        where = f" ({self.url_variable})" if in_file else ""
+        for each in dict.fromkeys((sent, *possible)):
+            what = f"{each} to {keys.show(url.shown)}{where}"
+            yield Action("send", what, ENV_FILE if in_file else "", f"{each} to {url.address}", applies=each == sent)
+
     def base_url(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Url:
         """Return the base URL: from the settings, the spec, the environment, or the default. Settings and spec cannot both have one."""
         if settings.base_url and spec.url:
@@ -177,6 +203,12 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
     def token_source(self, keys: Keys) -> TokenSource:
         """Return the token source for an endpoint that `needs_token`."""
         raise NotImplementedError
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of an address."""
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
 
 
 def _where_to_set(variable: str, example: str = HIDDEN) -> str:

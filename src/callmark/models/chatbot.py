@@ -6,6 +6,7 @@ last request (`function_calls`, `tool_calls` or `calls`), in any shape. An HTTP 
 a prediction are errors. The conversation id is unique to a run; a retry has the same id.
 """
 
+from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -20,6 +21,7 @@ from callmark.models.http_response import describe_body, response_error
 from callmark.models.keys import Keys, read_url
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
+from callmark.trust import Action
 from callmark.types import Case, Prediction
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class ChatbotModel:
         }
         address = self._keys.hide(self._url.shown)
         response = await self._client.post(dump(body).encode())
-        response = structs.replace(response, body=self._keys.hide_bytes(response.body))
+        response = self._keys.redact(response)
         if not response.is_success:
             raise response_error(response, address=address)
         try:
@@ -104,6 +106,10 @@ class ChatbotProvider(Provider, frozen=True, kw_only=True):
         name = self.name_in(text)
         url = read_url(name, keys, where="the chatbot address", example=self.example)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
+
+    def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        url = read_url(spec.url, keys, where="the chatbot address", example=self.example)
+        return (Action("send", f"requests to {keys.show(url.shown)}", exact=f"requests to {url.address}"),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return ChatbotModel(spec, settings, keys)

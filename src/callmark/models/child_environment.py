@@ -18,23 +18,33 @@ _LOCALE = "LC_"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def child_environment(names: Sequence[str], keys: Keys) -> dict[str, str]:
-    """Return the environment of a program. The variables in `names` are passed on and hidden from now on.
+def is_variable(name: str) -> bool:
+    """Return whether a text is the name of a variable."""
+    return _NAME.fullmatch(name) is not None
+
+
+def pass_on(names: Sequence[str], keys: Keys) -> None:
+    """Pass variables on to every program that is started with these keys; their values are hidden from now on.
 
     A name that is not one, and a variable that is not set, raise `BadInput` without its value.
     """
+    keys.passed_on.update({name: _value(name, keys) for name in names})
+
+
+def child_environment(names: Sequence[str], keys: Keys) -> dict[str, str]:
+    """Return the environment of a program; it alone gets the variables in `names`. Raises `BadInput` as `pass_on` does."""
     inherited = {name: value for name, value in os.environ.items() if name in INHERITED or name.startswith(_LOCALE)}
-    passed_on = {name: _value(name, keys) for name in names}
-    return {**inherited, "PYTHONUNBUFFERED": "1", **passed_on}  # otherwise a Python program buffers its output, and loses the last of it
+    own = {name: _value(name, keys) for name in names}
+    return {**inherited, "PYTHONUNBUFFERED": "1", **keys.passed_on, **own}  # otherwise a Python program buffers its output
 
 
 def _value(name: str, keys: Keys) -> str:
-    if not _NAME.fullmatch(name):
+    if not is_variable(name):
         shown, equals, _ = name.partition("=")
         raise BadInput(
             f"env: expected the name of an environment variable, got {scrub(keys.hide(shown))!r}{' and a value' if equals else ''}",
-            "Set the variable first, then pass its name: values on a command line are visible to others.",
+            "Set the variable first, then pass its name. A command line can be read by others, so it has no values.",
         )
-    if not (value := keys.pass_on(name)):
+    if not (value := keys.reveal(name)):
         raise BadInput(f"env: {name} is not set", f"Set it in the environment or in {ENV_FILE}, or do not pass it on.")
     return value

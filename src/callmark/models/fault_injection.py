@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from callmark.calls.provenance import SOURCE_ROLES
+from callmark.calls.source_index import SOURCE_ROLES
 from callmark.calls.schema import properties, required
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump

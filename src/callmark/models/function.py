@@ -12,7 +12,7 @@ is open, standard output is redirected to standard error.
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import redirect_stdout
 from types import TracebackType
 from typing import Any, Self
@@ -27,8 +27,10 @@ from callmark.formats.json_fields import read_value
 from callmark.models.agent_output import convert_output, type_name
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings
+from callmark.models.module_files import list_functions
 from callmark.models.provider import Provider, Spec
 from callmark.models.user_code import UserCode, describe_error, import_user_module
+from callmark.trust import Action, import_action
 from callmark.types import Case, Prediction
 from callmark.wording import did_you_mean
 
@@ -90,9 +92,14 @@ class FunctionProvider(Provider, frozen=True, kw_only=True):
     """A Python function, given by module and name."""
 
     def read(self, text: str, keys: Keys) -> Spec:
-        if not all(map(str.strip, self.name_in(text).partition(":")[::2])):
-            raise BadInput(f"expected python:MODULE:FUNCTION, as in {self.example}, got {scrub(keys.hide(text))}")
+        module, _, function = self.name_in(text).partition(":")
+        if not module.strip() or not function.strip():
+            shown = scrub(keys.hide(text))
+            raise BadInput(f"expected python:MODULE:FUNCTION, as in {self.example}, got {shown}", list_functions(module.strip()))
         return super().read(text, keys)
+
+    def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        return (import_action(spec.name),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return FunctionModel(spec.name, timeout=settings.timeout)
@@ -132,7 +139,9 @@ def _optional_parameters(function: Callable[..., Any], spec: str) -> frozenset[s
     try:
         signature.bind([], [], **dict.fromkeys(optional))
     except TypeError as error:
-        raise BadInput(f"{spec} cannot be called with (messages, tools): {error}", f"It is {spec.partition(':')[2]}{signature}.") from None
+        raise BadInput(
+            f"{spec} cannot be called with (messages, tools): {error}", f"Its signature is {spec.partition(':')[2]}{signature}."
+        ) from None
     return optional
 
 

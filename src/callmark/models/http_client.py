@@ -54,7 +54,7 @@ class HttpClient:
                     if size > MAX_RESPONSE_BYTES:
                         response.close()
                         raise ModelError(f"{self._shown_address} returned more than {MAX_RESPONSE_BYTES >> 20} MB, which is the limit")
-                return HttpResponse(response.status, response.headers, b"".join(chunks))
+                return HttpResponse(response.status, dict(response.headers), b"".join(chunks))
         except (OSError, ValueError, RuntimeError, ClientError) as error:
             raise _connection_error(error, self._shown_address, self._timeout) from None
 

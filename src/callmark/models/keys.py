@@ -5,34 +5,34 @@ are the value of every variable with KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL 
 Values shorter than 8 characters are not hidden, because `1` and `admin` occur in ordinary text too.
 """
 
-import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from html import escape
+from collections.abc import Mapping
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit
+from typing import TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.models.redaction import HIDDEN, MIN_LENGTH, Secrets
 
-HIDDEN = "…"
+T = TypeVar("T")
+
 ENV_FILE = ".env"
 
-_MIN_LENGTH = 8
 _SECRET_WORDS = frozenset({"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS"})
-_ALPHANUMERIC = re.compile("[A-Za-z0-9]+")  # the same in every encoding of a secret, so one search can rule out all encodings
-_PERCENT_ENCODED = re.compile("%[0-9A-F]{2}")
 _SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: not a port
 _INVALID_PORT = "has an invalid port (expected 1 to 65535)"
 _MAX_SHOWN = 200
 _SECRET_IN_COMMAND = re.compile(
     r"""(?:key|token|secret|password|credentials?|bearer)(?:=|\s+)["']?([^\s"']+)|\b(sk-[\w-]{16,})""", re.IGNORECASE
 )
+_PLAIN_WORD = re.compile(r"[\w.-]{8,}", re.ASCII)
 _NEVER_SECRET = frozenset({"api-version"})  # Azure's is a date, which may occur in predictions
 
 
@@ -40,16 +40,18 @@ class Keys:
     """Environment variables and the secrets among them. `repr` does not show values."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self.passed_on: dict[str, str] = {}  # variables that every program gets
         self._values: dict[str, str] = {}
+        self._file_names: frozenset[str] = frozenset()
         self._secrets: dict[str, bool] = {}  # True if the secret was sent to a server
-        self._in_text: list[tuple[str, list[str]]] = []
-        self._in_bytes: list[tuple[bytes, list[bytes]]] = []
         self._add_variables(values or {})
 
     @classmethod
     def here(cls) -> "Keys":
         """Return the variables of the environment and of `.env` in the current folder; an invalid file raises `BadInput`."""
-        keys = cls(_read_env_file(Path(ENV_FILE)))
+        in_file = _read_env_file(Path(ENV_FILE))
+        keys = cls(in_file)
+        keys._file_names = frozenset(in_file.keys() - os.environ.keys())
         keys._add_variables(os.environ)
         return keys
 
@@ -57,12 +59,16 @@ class Keys:
         """Return the value of a variable, stripped; empty if it is not set."""
         return self._values.get(name, "").strip()
 
+    def is_from_file(self, name: str) -> bool:
+        """Return whether a variable is set in `.env` only. Such a variable may be a key, but not decide where keys are sent."""
+        return name in self._file_names
+
     def add(self, secret: str) -> None:
         """Hide one more secret from now on, unless it is too short."""
         self._add_secret(secret, sent=True)
 
-    def pass_on(self, name: str) -> str:
-        """Return the value of a variable that a program gets, and hide it from now on; empty if it is not set."""
+    def reveal(self, name: str) -> str:
+        """Return the value of a variable for a program that callmark starts, and hide it from now on; empty if it is not set."""
         value = self._values.get(name, "")
         self._add_secret(value.strip(), sent=False)
         return value
@@ -73,44 +79,60 @@ class Keys:
             self.add(found[1] or found[2])
 
     def hide(self, text: str) -> str:
-        """Replace every secret in a text by `…`, in any encoding: plain, percent-encoded, JSON, HTML."""
-        for core, encodings in self._in_text:
-            if core in text:
-                for encoded in encodings:
-                    text = text.replace(encoded, HIDDEN)
-        return text
+        """Replace every secret in a message by `…`, in any encoding."""
+        return self._in_messages.hide(text)
 
-    def hide_bytes(self, data: bytes) -> bytes:
-        """Replace every secret in the response of a server or process by `…`.
+    def redact(self, value: T) -> T:
+        """Return what came from a server, a program or a tool (text, bytes, JSON, a `Struct`) with every secret in it replaced by `…`.
 
         A variable whose value is an ordinary word (`DB_PASSWORD=postgres`) and was not sent is kept: a prediction may contain the word.
         """
-        for core, encodings in self._in_bytes:
-            if core in data:
-                for encoded in encodings:
-                    data = data.replace(encoded, HIDDEN.encode())
-        return data
+        return self._in_data.redact(value)
+
+    def show(self, text: str) -> str:
+        """Return a text that a file names, for a question about it. Only secrets of the environment are hidden: `.env` could make anything
+        look like a secret, and so hide what the question is about.
+        """
+        return self._in_environment.hide(text)
+
+    def show_command(self, command: str) -> str:
+        """Return a command for a question about it, as `show` does. Plain words after `--api-key` and the like are hidden too."""
+        text = self.show(command)
+        for found in _SECRET_IN_COMMAND.finditer(text):
+            secret = found[1] or found[2]
+            if _PLAIN_WORD.fullmatch(secret):
+                text = text.replace(secret, HIDDEN)
+        return text
 
     def __repr__(self) -> str:
         return f"Keys({len(self._values)} variables)"
 
+    @cached_property
+    def _in_messages(self) -> Secrets:
+        return Secrets(self._secrets)
+
+    @cached_property
+    def _in_data(self) -> Secrets:
+        return Secrets(secret for secret, sent in self._secrets.items() if sent or not _is_words(secret))
+
+    @cached_property
+    def _in_environment(self) -> Secrets:
+        return Secrets(
+            value.strip() for name, value in self._values.items() if _is_secret_name(name) and name not in self._file_names
+        )  # fmt: skip
+
     def _add_variables(self, values: Mapping[str, str]) -> None:
         for name, value in values.items():
             self._values[name] = value
-            if not _SECRET_WORDS.isdisjoint(name.upper().split("_")):
+            if _is_secret_name(name):
                 self._add_secret(value.strip(), sent=False)
 
     def _add_secret(self, secret: str, *, sent: bool) -> None:
-        if len(secret) < _MIN_LENGTH or (secret in self._secrets and self._secrets[secret] >= sent):
+        if len(secret) < MIN_LENGTH or (secret in self._secrets and self._secrets[secret] >= sent):
             return
         self._secrets[secret] = sent
-        self._in_text, self._in_bytes = [], []
-        for known in sorted(self._secrets, key=len, reverse=True):  # longest first, as one secret may contain another
-            core = max(_ALPHANUMERIC.findall(known), key=len, default="")
-            encodings = sorted(set(_encodings(known)), key=len, reverse=True)
-            self._in_text.append((core, encodings))
-            if self._secrets[known] or not _is_words(known):
-                self._in_bytes.append((core.encode(), [encoded.encode("utf-8", "backslashreplace") for encoded in encodings]))
+        for name in ("_in_messages", "_in_data"):
+            self.__dict__.pop(name, None)
 
 
 class Url(Struct, frozen=True):
@@ -218,14 +240,8 @@ def _read_env_file(path: Path) -> dict[str, str]:
     return values
 
 
-def _encodings(secret: str) -> Iterator[str]:
-    """Yield a secret as it appears in text, a URL, a JSON string, HTML, or a Python repr."""
-    for plain in (quote(secret, safe="", errors="replace"), quote(secret, errors="replace"), quote_plus(secret, errors="replace")):
-        yield plain
-        yield _PERCENT_ENCODED.sub(lambda escaped: escaped[0].lower(), plain)
-    for written in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1], escape(secret)):
-        yield written
-        yield written.replace("/", "\\/")
+def _is_secret_name(name: str) -> bool:
+    return not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
 def _is_words(secret: str) -> bool:

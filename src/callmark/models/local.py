@@ -135,6 +135,7 @@ PROVIDER = LocalProvider(
     settings=REQUEST_SETTINGS,
     params=None,
     needs_name=False,
+    acts=False,
 )
 
 
@@ -158,7 +159,7 @@ async def _has_exited(server: asyncio.subprocess.Process) -> bool:
 async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
     """Start the server and return its process and address. It has its own session, so that Ctrl-C does not interrupt open requests."""
     server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "callmark.models.local", str(slots)),
+        *(sys.executable, "-P", "-m", "callmark.models.local", str(slots)),  # no modules from the current folder
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

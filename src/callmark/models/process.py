@@ -15,7 +15,7 @@ import asyncio
 import re
 import shlex
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,6 +36,7 @@ from callmark.models.child_process import ChildProcess
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
+from callmark.trust import Action
 from callmark.types import Case, Prediction
 
 MAX_LINE_BYTES = 16 << 20
@@ -313,6 +314,12 @@ def _quote(text: bytes | str) -> str:
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
+def run_action(command: str, keys: Keys, env: Sequence[str] = ()) -> Action:
+    """Return the action of a command that a file names, with the variables that it gets."""
+    variables = f" with {' and '.join(env)} from the environment" if env else ""
+    return Action("run", keys.show_command(command) + variables, exact=command + variables)
+
+
 def program_name(words: list[str]) -> str:
     """Return the script or module of an interpreter, else the program; never another argument, because it may be a key."""
     if "-m" in words[1:-1]:
@@ -327,6 +334,9 @@ class ProcessProvider(Provider, frozen=True, kw_only=True):
     def read(self, text: str, keys: Keys) -> Spec:
         keys.add_from_command(self.name_in(text))
         return super().read(text, keys)
+
+    def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        return (run_action(spec.name, keys, () if "env" in given else settings.env),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         return ProcessModel(spec.name, timeout=settings.timeout, environment=child_environment(settings.env, keys))

@@ -4,6 +4,7 @@ A provider has a name, an example, capabilities, and the settings and parameters
 finds built-in providers in its table, and others by an entry point in the group `callmark.models` with the provider's name.
 """
 
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelSettings
+from callmark.trust import Action
 from callmark.wording import did_you_mean
 
 REQUEST_SETTINGS = ("temperature", "tool_choice", "tools_in_prompt", "base_url", "api_key_env")
@@ -27,6 +29,7 @@ class Provider(Struct, frozen=True, kw_only=True):
         settings: The supported settings among `temperature`, `tool_choice`, `tools_in_prompt`, `base_url`, `api_key_env` and `env`.
         params: Names of the supported parameters; None for any.
         needs_name: Whether a spec must have something after the colon.
+        acts: Whether its models run code or send anything, so that a file that names one needs the user's consent.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] = ()
     params: tuple[str, ...] | None = ()
     needs_name: bool = True
+    acts: bool = True
 
     def read(self, text: str, keys: Keys) -> "Spec":
         """Parse a spec; raise `BadInput` if it is incomplete. Its secrets are added to `keys`."""
@@ -47,12 +51,21 @@ class Provider(Struct, frozen=True, kw_only=True):
         """Return the part after the colon; raise `BadInput` if it is missing and needed."""
         _, colon, name = text.partition(":")
         if not colon or (self.needs_name and not name.strip()):
-            raise BadInput(f"expected a model such as {self.example}, got {self.name}{colon}")
+            raise BadInput(f"expected a model such as {self.example}, got {f'{self.name}{colon}'!r}")
         return name.strip()
 
     def open(self, spec: "Spec", settings: ModelSettings, keys: Keys) -> Model:
         """Return the model, not yet entered; raise `BadInput` if it cannot be opened."""
         raise NotImplementedError
+
+    def actions(self, spec: "Spec", settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        """Return what acts if a file names this model: the programs that it runs, the modules that it imports, the keys that it sends.
+
+        callmark asks the user before it opens such a model. `given` are the names of the settings that the user gave. By default the spec
+        is run, because nothing is known about it.
+        """
+        text = f"{self.name}:{spec.name}"
+        return (Action("run", keys.show_command(text), exact=text),) if self.acts else ()
 
     def status(self, keys: Keys) -> "ProviderStatus":
         """Return whether the provider is ready, or what is missing. Sends no request and imports nothing heavy."""

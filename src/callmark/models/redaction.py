@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-import msgspec
 from msgspec import Struct, structs
 
 T = TypeVar("T")
@@ -33,6 +32,8 @@ _LETTERS = {letter: character for character, letter in _BACKSLASHED.items()}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _URL_SAFE = str.maketrans("+/", "-_")
 _MAX_CODE = 0x10FFFF
+_MAX_BITS = 10_000  # of an integer that Python writes
+_BACKSLASHES = r"(?<!\\)\\++"  # a whole run, looked at once
 
 
 class Secrets:
@@ -56,7 +57,7 @@ class Secrets:
 
         A number that contains a secret becomes `…`, except in a field of a `Struct`. A value without secrets is returned unchanged.
         """
-        if not self._secrets or not self._may_be_in(value):
+        if not self._secrets or not self.is_in("\n".join(_texts(value))):  # one search in place of one for each text
             return value
         return cast("T", self._redact(value))
 
@@ -66,21 +67,13 @@ class Secrets:
             return False
         return self._finds(text) or (self._coded_character.search(text) is not None and self._finds(decode_escapes(text)))
 
-    def _may_be_in(self, value: object) -> bool:
-        """Return whether the JSON of a value contains a secret: one search in place of one for each text in it."""
-        if isinstance(value, str | bytes):
-            return True
-        try:
-            return self.is_in(msgspec.json.encode(value).decode())
-        except (TypeError, ValueError, OverflowError, RecursionError):  # numbers and texts that JSON cannot have
-            return True
-
     def _redact(self, value: Any) -> Any:
         match value:
             case str():
                 return self.hide(value)
             case bytes():
-                return self.hide(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+                hidden = self.hide(value.decode("utf-8", "surrogateescape"))
+                return hidden.encode("utf-8", "surrogateescape")
             case dict():
                 return {self._redact(key): self._redact(item) for key, item in value.items()}
             case list() | tuple():
@@ -171,7 +164,7 @@ def _is_escaped(text: str) -> bool:
 
 
 def _escaped_pattern(text: str, also: dict[str, str] | None = None) -> str:
-    """Return a pattern for the text with each character as it is or escaped. Quantifiers are possessive: nothing is tried twice."""
+    """Return a pattern for the text with each character as it is or escaped."""
     once = re.sub(r"\\+", r"\\", text)  # escaping changes the number of backslashes
     return "".join(f"(?:{'|'.join(_alternatives(character, (also or {}).get(character)))})" for character in once)
 
@@ -179,23 +172,46 @@ def _escaped_pattern(text: str, also: dict[str, str] | None = None) -> str:
 def _alternatives(character: str, also: str | None) -> Iterator[str]:
     code = ord(character)
     if character == "\\":
-        yield r"\\++"
+        yield _BACKSLASHES
     yield re.escape(character)
     if also:
         yield re.escape(also)
     if character in _BACKSLASHED and character != "\\":
-        yield rf"\\++{re.escape(_BACKSLASHED[character])}"
+        yield f"{_BACKSLASHES}{re.escape(_BACKSLASHED[character])}"
     if character == " ":
         yield r"\+"
     units = character.encode("utf-16-be", "surrogatepass")
-    yield "(?i:" + "".join(rf"\\++u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)) + ")"
+    yield "(?i:" + "".join(f"{_BACKSLASHES}u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)) + ")"
     if code < 0x100:
-        yield rf"(?i:\\++x{code:02x})"
+        yield f"(?i:{_BACKSLASHES}x{code:02x})"
     yield "(?i:" + "".join(f"%(?:25)*{byte:02x}" for byte in character.encode("utf-8", "surrogatepass")) + ")"
     yield rf"&\#0*+{code};?"
     yield rf"(?i:&\#x0*+{code:x};?)"
     yield from (f"&{name};?" for name, meant in _ENTITIES.items() if meant == character)
 
 
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts and numbers in a value, and the keys of its objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        yield value.decode("utf-8", "surrogateescape")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from _texts(getattr(value, name))
+    elif _is_number(value):
+        yield str(value)
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Return whether a value is a number that can be written."""
+    if isinstance(value, float):
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < _MAX_BITS

@@ -77,4 +77,4 @@ class ReplayProvider(Provider, frozen=True, kw_only=True):
         return ReplayModel(spec.name, parse=settings.parse)
 
 
-PROVIDER = ReplayProvider(name="replay", example="replay:predictions.jsonl", capabilities=_CAPABILITIES)
+PROVIDER = ReplayProvider(name="replay", example="replay:predictions.jsonl", capabilities=_CAPABILITIES, acts=False)

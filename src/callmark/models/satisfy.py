@@ -10,6 +10,7 @@ from typing import Any
 from callmark.calls.matchers import has_matcher, is_matcher, is_optional
 from callmark.calls.strict import dump
 from callmark.calls.values import agrees
+from callmark.errors import EvaluatorError
 from callmark.models.model import ModelError
 from callmark.types import Call, Message
 
@@ -28,12 +29,19 @@ def satisfy_call(call: Call, guess_values: Callable[[str], list[Any]], *, messag
         return Call(call.name, call.arguments)
     arguments = {}
     for key, expected in call.arguments.items():
-        found = next((value for value in _candidates(expected, guess_values(key), messages) if agrees(expected, value)), _NO_VALUE)
+        found = next((value for value in _candidates(expected, guess_values(key), messages) if _satisfies(expected, value)), _NO_VALUE)
         if found is not _NO_VALUE:
             arguments[key] = found
         elif not is_optional(expected):
             raise ModelError(f"no value found for {key} of {call.name} that satisfies {dump(expected)[:200]}")
     return Call(call.name, arguments)
+
+
+def _satisfies(expected: Any, value: Any) -> bool:
+    try:
+        return agrees(expected, value)
+    except EvaluatorError:  # the matcher needs too many checks
+        return False
 
 
 def _candidates(expected: Any, guesses: list[Any], messages: Sequence[Message]) -> Iterator[Any]:
@@ -42,7 +50,8 @@ def _candidates(expected: Any, guesses: list[Any], messages: Sequence[Message]) 
         if isinstance(expected, dict | list) and has_matcher(expected):
             items = expected.items() if isinstance(expected, dict) else enumerate(expected)
             inner = [
-                (key, next((value for value in _candidates(item, guesses, messages) if agrees(item, value)), None)) for key, item in items
+                (key, next((value for value in _candidates(item, guesses, messages) if _satisfies(item, value)), None))
+                for key, item in items
             ]
             yield dict(inner) if isinstance(expected, dict) else [value for _, value in inner]
         else:

@@ -93,8 +93,8 @@ class ScriptedProvider(Provider, frozen=True, kw_only=True):
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         seed = settings.params.get("seed", 0)
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise BadInput(f"seed: expected an integer, got {seed!r}")
+            raise BadInput(f"params.seed: expected an integer, got {seed!r}")
         return ScriptedModel(spec.name, seed=seed)
 
 
-PROVIDER = ScriptedProvider(name="scripted", example="scripted:hasty", capabilities=_CAPABILITIES, params=("seed",))
+PROVIDER = ScriptedProvider(name="scripted", example="scripted:hasty", capabilities=_CAPABILITIES, params=("seed",), acts=False)

@@ -7,7 +7,7 @@ Installed packages may add providers (entry points in the group `callmark.models
 """
 
 import re
-from pathlib import Path
+from collections.abc import Collection
 from typing import NoReturn
 
 from callmark import registry
@@ -16,7 +16,9 @@ from callmark.errors import BadInput
 from callmark.models.chat_request import check_params
 from callmark.models.keys import Keys, mask_address
 from callmark.models.model import Model, ModelSettings
+from callmark.models.module_files import suggest_python
 from callmark.models.provider import Provider, ProviderStatus, Spec
+from callmark.trust import Action, authorize, named_by
 from callmark.wording import did_you_mean
 
 _SCHEMES = {"https": "http"}  # the scheme of an address is its provider
@@ -39,10 +41,22 @@ def open_model(settings: ModelSettings, keys: Keys) -> tuple[Model, Spec]:
     spec = read_spec(settings.model, keys)
     check_params(settings.params)
     spec.provider.check_settings(spec, settings)
+    authorize(model_actions(settings, keys))  # an address in .env needs consent even if the user names the model
     try:
         return spec.provider.open(spec, settings, keys), spec
     except BadInput as error:  # the message of a failed import may contain a key
         raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
+
+
+def model_actions(settings: ModelSettings, keys: Keys, *, source: str = "", given: Collection[str] = ()) -> list[Action]:
+    """Return what opening a model would run, import or send, and needs the user's consent.
+
+    `source` is the file or run folder that names the model; empty if the user does. `given` are the names of the settings that the user
+    gave. An invalid spec, and a missing key, raise `BadInput`.
+    """
+    spec = read_spec(settings.model, keys)
+    spec.provider.check_settings(spec, settings)
+    return named_by(source, spec.provider.actions(spec, settings, keys, given=given))
 
 
 def is_provider(name: str) -> bool:
@@ -81,16 +95,7 @@ def _refuse_unknown(text: str, word: str, keys: Keys) -> NoReturn:
         raise BadInput(f"expected an address that starts with http:// or https://, as in {_ADDRESS}, got {shown}")
     if _WITHOUT_SCHEME.match(text):
         raise BadInput(f"{shown} looks like an address without http://; expected an address like {_ADDRESS}")
-    near = did_you_mean(word, names) or _python_spec(shown)
+    near = did_you_mean(word, names) or suggest_python(shown, "FUNCTION")
     if ":" not in text:
-        raise BadInput(f"{shown} has no provider{near or f'. Did you mean openai:{shown}?'}", hint)
+        raise BadInput(f"unknown model {shown!r}: expected PROVIDER:NAME{near or f'. Did you mean openai:{shown}?'}", hint)
     raise BadInput(f"unknown provider {scrub(keys.hide(word))!r}{near}", hint)
-
-
-def _python_spec(text: str) -> str:
-    """Return the suggestion for a Python file or module of the current folder without `python:`; empty if there is none."""
-    module, _, function = text.partition(":")
-    module = module.removesuffix(".py")
-    if not module.isidentifier() or not Path(f"{module}.py").is_file():
-        return ""
-    return f". Did you mean python:{module}:{function or 'FUNCTION'}?"

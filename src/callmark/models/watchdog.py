@@ -108,10 +108,7 @@ def _release_streams() -> None:
 
 def _end_all(program: int, status: int | None, *, adopts: bool) -> int:
     """Kill the program, unless it has ended, and all its descendants; return its wait status."""
-    try:
-        os.killpg(program, signal.SIGKILL)  # the id of a group is not reused while it has members
-    except (ProcessLookupError, PermissionError):
-        pass
+    _kill(-program)  # its process group, whose id is not reused while it has members
     pause = 0.0
     while True:
         try:
@@ -160,7 +157,7 @@ def _parent(pid: int) -> int:
 
 
 def _kill(pid: int) -> bool:
-    """Kill a process; return False if that is not permitted."""
+    """Kill a process, or a process group (negative); return False if that is not permitted."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -76,7 +76,7 @@ def _caveats(against: RunComparison, first: str, second: str) -> list[str]:
     comparison = against.comparison
     lines = []
     if against.common:
-        lines.append("Different datasets: cases are matched by id")
+        lines.append("Different datasets: cases are matched by ID")
     if against.differing_settings:
         lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): callmark grade RUN grades a run again")
     if against.unshared_metrics:

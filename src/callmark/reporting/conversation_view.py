@@ -1,12 +1,10 @@
 """Show one conversation message by message, with its calls and results: in the terminal, or as Markdown."""
 
-import re
-
 from rich.console import Console
 from rich.text import Text
 
 from callmark.calls.display import show_expected_call
-from callmark.reporting.safety import escape_controls, fold_text, one_line
+from callmark.reporting.safety import fold_text, markdown_block, markdown_code, one_line
 from callmark.reporting.terminal import call_text
 from callmark.types import Call, Case, Conversation, Message
 
@@ -37,20 +35,21 @@ def show_conversation(console: Console, row: Conversation, *, fold: int | None =
 
 
 def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
-    """Return a conversation as Markdown. All text from data is in code blocks or escaped, so none of it is read as markup."""
+    """Return a conversation as Markdown. All text from data is code, so none of it is markup, a link or a mention."""
     title = f"{row.place}" if row.place else row.id
-    parts = [f"# {_escape_markdown(title)}"]
+    parts = [f"# {_code(title)}"]
     for index, message in enumerate(row.messages):
-        called = f" calls {', '.join(_escape_markdown(call.name or 'nothing') for call in message.calls)}" if message.calls else ""
-        named = f" {_escape_markdown(message.name)}" if message.name else ""
-        parts.append(f"**{index} {_escape_markdown(message.role.upper())}**{named}{called}")
+        called = f" calls {', '.join(_code(call.name) if call.name else 'nothing' for call in message.calls)}" if message.calls else ""
+        role = message.role.upper() if message.role in _STYLES else _code(message.role.upper())
+        named = f" {_code(message.name)}" if message.name else ""
+        parts.append(f"**{index} {role}**{named}{called}")
         if message.text:
-            parts.append(_code_block(fold_text(message.text, fold)))
-        parts += [_code_block(fold_text(str(call), fold), "python") for call in message.calls]
+            parts.append(markdown_block(fold_text(message.text, fold)))
+        parts += [markdown_block(fold_text(str(call), fold), "python") for call in message.calls]
     if isinstance(row, Case):
-        parts += [_escape_markdown(row.instructions)] if row.instructions else []
+        parts += [markdown_block(fold_text(row.instructions, fold))] if row.instructions else []
         parts.append("**EXPECTED**")
-        parts += [_code_block(fold_text(show_expected_call(call), fold), "python") for call in row.expected] or ["no call"]
+        parts += [markdown_block(fold_text(show_expected_call(call), fold), "python") for call in row.expected] or ["no call"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,14 +84,8 @@ def _print_indented(console: Console, text: Text) -> None:
             console.print(Text("      ") + part)
 
 
-def _escape_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>()#+.!|~-])", r"\\\1", " ".join(escape_controls(text).split()))
-
-
-def _code_block(text: str, language: str = "") -> str:
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
+def _code(text: str) -> str:
+    return markdown_code(text, _MAX_NAME * 4)
 
 
 def contains_text(row: Conversation, query: str) -> bool:

@@ -1,6 +1,7 @@
 """Write the checks of a gate as JUnit XML for CI, and as Markdown for a pull request.
 
-All text from data is escaped, in XML and in Markdown; characters that XML does not allow are written as `\\u0000`.
+All text from data is escaped: in XML, control characters are written as `\\x00`; in Markdown, text from data is code, so that it holds no
+link, mention, image, issue or commit.
 """
 
 import re
@@ -8,10 +9,10 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from callmark.analysis.gate import GateCheck, gate_headline
-from callmark.reporting.safety import one_line
+from callmark.reporting.safety import escape_controls, markdown_code
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+_NOT_XML = re.compile("[\ufffe\uffff]")  # what XML does not allow and `escape_controls` leaves
+_MAX_TEXT = 300
 
 
 def junit(run: str, checks: Sequence[GateCheck]) -> str:
@@ -33,14 +34,16 @@ def markdown(run: str, checks: Sequence[GateCheck]) -> str:
     """Return a heading that says whether the gate passed, and a table of the thresholds."""
     passed = all(check.met for check in checks)
     lines = [
-        f"### {'✅' if passed else '❌'} callmark gate: {_escape_markdown(run)}",
+        f"### {'✅' if passed else '❌'} callmark gate: {markdown_code(run, _MAX_TEXT)}",
         "",
         f"{gate_headline(checks)}.",
         "",
         "| | threshold | result |",
         "|---|---|---|",
     ]
-    lines += [f"| {'✓' if check.met else '✗'} | {_escape_markdown(check.name)} | {_escape_markdown(check.text)} |" for check in checks]
+    for check in checks:
+        name, result = markdown_code(check.name, _MAX_TEXT), markdown_code(check.text, _MAX_TEXT)
+        lines.append(f"| {'✓' if check.met else '✗'} | {name} | {result} |")
     return "\n".join([*lines, ""])
 
 
@@ -53,8 +56,4 @@ def _text(text: str) -> str:
 
 
 def _escape_invalid(text: str) -> str:
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _escape_markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", one_line(text, 300))
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", escape_controls(text))

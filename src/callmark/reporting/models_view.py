@@ -13,7 +13,7 @@ from callmark.models.provider import ProviderStatus
 from callmark.reporting.compare_view import show_comparisons
 from callmark.reporting.grade_view import show_run
 from callmark.reporting.run_notices import MIN_SECONDS_SHOWN, run_notices, show_next
-from callmark.reporting.safety import escape_controls, one_line, short_names
+from callmark.reporting.safety import escape_breaks, one_line, short_names
 from callmark.reporting.terminal import NameCell, name_cells, plain_table, print_sentence
 from callmark.runs.compare import compare_runs
 from callmark.runs.grade import GradeOptions
@@ -50,7 +50,7 @@ def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions
     summaries = [run.summary(detailed=options.detailed, intervals=options.intervals) for run in graded]
     for run in runs:
         if not run.is_graded:
-            console.print(Text(f"{escape_controls(str(run.folder))}: no predictions", style="red"), soft_wrap=True)
+            console.print(Text(f"{escape_breaks(str(run.folder))}: no predictions", style="red"), soft_wrap=True)
     if len(graded) == 1:
         show_run(console, str(graded[0].folder), graded[0].info, summaries[0], details=details)
     elif graded:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from callmark.analysis.numbers import format_score
 from callmark.reporting.safety import short_name
+from callmark.reporting.terminal import make_progress
 from callmark.types import Prediction
 from callmark.wording import pluralize
 
@@ -28,7 +28,8 @@ class ProgressBars:
         self._errors: dict[str, int] = {}
 
     def start(self, label: str, *, done: int, total: int) -> None:
-        """Show the bar of a model; `done` predictions exist already."""
+        """Show the bar of a model; `done` predictions exist already. Nothing is shown before, so that questions can be asked."""
+        self._progress.start()
         self._tasks[label] = self._progress.add_task(short_name(label, _MAX_NAME), total=total, completed=done, status="")
 
     def advance(self, label: str, prediction: Prediction, score: float | None) -> None:
@@ -65,12 +66,12 @@ def progress_bars() -> Iterator[ProgressBars | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[status]}"),
+        TextColumn("{task.fields[status]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with make_progress(*columns) as progress:
         yield ProgressBars(progress)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from callmark.analysis.numbers import format_seconds
 from callmark.analysis.summary import UsageSummary
-from callmark.reporting.safety import escape_controls, one_line, short_name
+from callmark.reporting.safety import escape_breaks, one_line, short_name
 from callmark.runs.manifest import Manifest, ModelRunInfo
 from callmark.wording import pluralize
 
@@ -33,9 +33,9 @@ def run_notices(info: Manifest) -> Iterator[str]:
         yield f"{pluralize(predictions.unparsed, 'prediction')} without calls, but with text that looks like calls (--parse auto parses it)"
     if predictions.unmatched:
         first = short_name(predictions.first_unmatched, _MAX_NAME)
-        yield f"{pluralize(predictions.unmatched, 'prediction')} without a case (the first is for {first})"
+        yield f"{pluralize(predictions.unmatched, 'prediction')} ignored: no matching case (the first: {first})"
     if predictions.repeated:
-        yield f"{pluralize(predictions.repeated, 'repeated prediction')} ignored: the first that is not an error counts"
+        yield f"{pluralize(predictions.repeated, 'duplicate prediction')} ignored: the first that is not an error counts"
     for pattern, touched in info.match_counts.items():
         yield f"Match rule {one_line(pattern, _MAX_NAME)} applied to {pluralize(touched, 'argument')}"
 
@@ -43,6 +43,8 @@ def run_notices(info: Manifest) -> Iterator[str]:
 def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
     if model_run.stop_reason:
         yield f"Stopped: {one_line(model_run.stop_reason, 200)}"
+    if model_run.simulation is not None and not model_run.simulation.tools:
+        yield "Without --tools, the agent executes its own calls and callmark only records them"
     if model_run.trials > 1:
         yield f"{model_run.trials} trials per {'scenario' if model_run.simulation else 'case'}"
     if model_run.cache_hits:
@@ -75,7 +77,7 @@ def show_next(console: Console, folders: Sequence[str]) -> None:
     saved = Text("Saved to ")
     for index, folder in enumerate(folders):
         saved.append("" if not index else " and " if index == len(folders) - 1 else ", ")
-        saved.append(escape_controls(folder), style="bold")
+        saved.append(escape_breaks(folder), style="bold")
     saved.append(".  " if len(folders) == 1 else "\n")
-    saved.append(f"Next: callmark report {escape_controls(' '.join(quoted))}   {escape_controls(view)}")
+    saved.append(f"Next: callmark report {escape_breaks(' '.join(quoted))}   {escape_breaks(view)}")
     console.print(saved, soft_wrap=True)

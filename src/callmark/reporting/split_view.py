@@ -27,7 +27,7 @@ def show_split(console: Console, split: Split) -> None:
     console.print(table)
     if split.kept_together:
         groups, rows = pluralize(len(split.kept_together), "group"), pluralize(sum(map(len, split.kept_together)), "row")
-        console.print(f"{groups} of near-duplicates or cases of one group ({rows}), each kept on one side", style="dim")
+        console.print(f"{groups} of related rows ({rows}), such as near-duplicates, each kept on one side", style="dim")
     for side, sets in (("train", split.only_train), ("valid", split.only_valid)):
         if sets and all(each.conversations for each in sides):
             total = sum(tool_set.count for tool_set in sets)

@@ -1,32 +1,95 @@
 """Build consoles, plain tables, names, lines and bars for the terminal.
 
-Nothing is read as markup; text from data goes through `safety`. Lines are wrapped only on a terminal: in a pipe or a file they stay whole.
+Nothing is read as markup, and a console escapes everything it prints but its own styles. Lines are wrapped only on a terminal: in a pipe
+or a file they stay whole.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from callmark.calls.display import show_expected_call
+from callmark.reporting.safe_stream import SafeStream
 from callmark.reporting.safety import escape_controls, fold_text, short_names
 from callmark.types import Call
 from callmark.wording import shorten_all
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 WIDTH = 120  # columns where the output is not a terminal
 _MIN_NAME = 12  # columns that a name in a table keeps
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-def make_console(stream: IO[str] | None = None) -> Console:
+class SafeConsole(Console):
+    """A console that escapes control characters in text, and drops links: what is left of an escape sequence is a style of our own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            style = segment.style
+            if style is not None and style.link is not None:
+                style = style.update_link(None)
+            yield segment if segment.control else Segment(escape_controls(segment.text), style)
+
+
+def make_console(stream: TextIO | None = None) -> Console:
     """Return a console on standard output, or on another stream."""
     stream = stream or sys.stdout
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDTH)
+    target = stream.styled if isinstance(stream, SafeStream) else stream
+    return SafeConsole(file=cast("IO[str]", target), highlight=False, markup=False, emoji=False, width=None if stream.isatty() else WIDTH)
+
+
+class _AboveBar(SafeStream):
+    """A stream whose lines are printed above a progress bar on the same terminal."""
+
+    def __init__(self, stream: TextIO, console: Console) -> None:
+        super().__init__(stream)
+        self._console = console
+        self._line = ""
+
+    def write(self, text: str, /) -> int:
+        *lines, self._line = (self._line + text).split("\n")  # not for bytes, which click tries first
+        for line in lines:
+            self._console.print(Text(line), soft_wrap=True)
+        return len(text)
+
+    def finish(self) -> None:
+        """Print a line that was not ended."""
+        if self._line:
+            self.write("\n")
+
+
+@contextmanager
+def make_progress(*columns: "ProgressColumn") -> "Iterator[Progress]":
+    """Yield a progress bar on standard error, which must be a terminal. It shows after `start()`, and disappears at the end.
+
+    What is printed on a terminal meanwhile appears above the bar.
+    """
+    from rich.progress import Progress
+
+    console = make_console(sys.stderr)
+    progress = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    above = {name: _AboveBar(stream, console) for name, stream in before.items() if stream.isatty()}
+    for name, stream in above.items():
+        setattr(sys, name, stream)
+    try:
+        yield progress
+    finally:
+        progress.stop()
+        for name, stream in above.items():
+            stream.finish()
+            if getattr(sys, name) is stream:
+                setattr(sys, name, before[name])
 
 
 def call_text(call: Call, limit: int | None, *, expected: bool = False) -> Text:

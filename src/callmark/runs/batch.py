@@ -25,7 +25,7 @@ def batch_lines(cases: Iterable[Case], name: str, settings: ModelSettings, *, pa
     for case in cases:
         if case.id in seen:
             raise BadInput(
-                f"duplicate case id {scrub(case.id)!r}: a batch matches predictions to cases by id", "Give each case a unique id."
+                f"duplicate case ID {scrub(case.id)!r}: a batch matches predictions to cases by ID", "Give each case a unique ID."
             )
         seen.add(case.id)
         body = request_body(case, name, settings)

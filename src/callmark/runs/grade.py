@@ -31,8 +31,9 @@ from callmark.runs.manifest import DatasetInfo, Manifest
 from callmark.runs.run import ComputedSummary, Run
 from callmark.runs.selection import CaseSelection, open_cases
 from callmark.runs.source import CaseSource, refuse_repeated
-from callmark.runs.store import CASES, GRADES, GRADING_PREFIX, PREDICTIONS, TOOLS, RunFolder, create_run_folder, discard_run
+from callmark.runs.store import CASES, GRADES, GRADING_PREFIX, PREDICTIONS, RUN, TOOLS, RunFolder, create_run_folder, discard_run
 from callmark.runs.summary_file import store_summary
+from callmark.trust import import_actions, remember
 from callmark.types import Place
 
 _RESULT_ROWS = "evaluation_results.rows"  # temporary: the rows of that file, whose means come first
@@ -123,20 +124,23 @@ def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptio
 def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True) -> CaseSource:
     """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
-    path = folder.resolve_path(dataset.path)
+    if not dataset.digest:  # otherwise a run could show any file that it names
+        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so they cannot be told from another file")
+    path = folder.input_path(dataset.path, "dataset.path")
     if not os.path.isfile(path):
         raise BadInput(
             f"{folder}: cannot find its cases at {path}",
             f"If the file was moved: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
         )
-    tools = folder.resolve_path(dataset.tools) if dataset.tools else None
-    if tools and file_digest(tools) != dataset.tools_digest:
+    tools = folder.input_path(dataset.tools, "dataset.tools") if dataset.tools else None
+    if tools and file_digest(tools, regular=True) != dataset.tools_digest:
         raise BadInput(f"{tools}: the tools have changed since {folder} was run")
-    return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit)
+    return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True)
 
 
 def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
-    matched = match_predictions(Predictions(folder.file(PREDICTIONS)))
+    name = f"{folder}/{PREDICTIONS}"
+    matched = match_predictions(Predictions(folder.inside(PREDICTIONS), name=name, regular=True))
     job = GradingJob(source, matched, settings, write_predictions=False)
     return _grade_into(folder, job, before.dataset, before.created, options, before=before)
 
@@ -192,6 +196,7 @@ def _grade_into(
         store_summary(new, manifest, summary)
         new.write(manifest)
         folder.replace_files(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
+    remember(import_actions(job.settings.evaluators, source=str(folder.path)))  # the user allowed them, so grading again needs no question
     return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed, intervals=options.intervals))
 
 
@@ -253,5 +258,5 @@ def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Plac
         raise BadInput(
             f"{predictions.info.name}: no prediction matches a case. The first prediction is for "
             f"{predictions.info.first_unmatched[:80]!r}, the first case is {next(iter(cases), '(none)')[:80]!r}",
-            "Predictions are matched by id (case, case_id, custom_id, id, or the id of the item), or in order if no row has an id.",
+            "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID.",
         )

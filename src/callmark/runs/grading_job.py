@@ -11,7 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
-from itertools import groupby
+from itertools import groupby, islice
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
 from operator import attrgetter
@@ -29,6 +29,7 @@ from callmark.grading.settings import GradingSettings
 from callmark.runs.source import CaseSource, PlacedCase
 from callmark.types import Place, Prediction
 
+_MAX_GRADED = 128  # cases graded at a time: those of a block of conversations can be many, each with a long history
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -122,9 +123,10 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
     grader = Grader(job.settings)
     try:
         for number, block in groupby(cases, key=attrgetter("block")):
-            graded = _grade_block(number, list(block), job, grader)
-            yield from (GradedBlock(earlier, bad=bad.pop(earlier)) for earlier in sorted(bad) if earlier < number)
-            yield structs.replace(graded, bad=bad.pop(number, []))
+            while piece := list(islice(block, _MAX_GRADED)):
+                graded = _grade_block(number, piece, job, grader)
+                yield from (GradedBlock(earlier, bad=bad.pop(earlier)) for earlier in sorted(bad) if earlier < number)
+                yield structs.replace(graded, bad=bad.pop(number, []))
     except BadInput as error:
         if parts == 1:
             raise

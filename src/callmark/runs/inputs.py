@@ -5,9 +5,7 @@ When a run is resumed, its copy is not overwritten. The input must be the same a
 
 import filecmp
 import os
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
 from callmark.errors import BadInput
 from callmark.formats import Output
@@ -41,35 +39,37 @@ def store_input(path: str, folders: Sequence[RunFolder], name: str) -> str:
         if _has_copy(folder, name):
             _refuse_changed(copy, folder.file(name), folder)
         else:
-            shutil.copyfile(copy, folder.file(name))
+            _copy(copy, folder.file(name))
     return copy
 
 
 def store_content(content: bytes, folders: Sequence[RunFolder], name: str, *, what: str) -> str:
     """Store a copy of the content in each folder, and return the path of the first. `what` names the content in messages."""
     for folder in folders:
-        path = Path(folder.file(name))
         if not _has_copy(folder, name):
-            path.write_bytes(content)
-        elif path.read_bytes() != content:
-            raise input_changed(what, folder)
+            with Output(folder.file(name), replace=True) as output:
+                output.piece(content)
+        else:
+            with folder.open(name) as file:
+                if file.read(len(content) + 1) != content:
+                    raise input_changed(what, folder)
     return folders[0].file(name)
 
 
 def _copy(path: str, target: str) -> None:
     """Write the decompressed content of a file to another, piece by piece."""
     rows = Rows(path)
-    with Output(target) as output:
+    with Output(target, replace=True) as output:
         for piece in rows.pieces():
             output.piece(piece)
 
 
 def _has_copy(folder: RunFolder, name: str) -> bool:
-    return is_run(str(folder.path)) and os.path.exists(folder.file(name))
+    return is_run(str(folder.path)) and folder.has(name)
 
 
 def _refuse_changed(incoming: str, copy: str, folder: RunFolder) -> None:
-    if not filecmp.cmp(incoming, copy, shallow=False):
+    if not filecmp.cmp(incoming, folder.inside(os.path.basename(copy)), shallow=False):  # False for anything but regular files
         raise input_changed(STANDARD_INPUT, folder)
 
 

@@ -1,51 +1,63 @@
-"""`predictions.jsonl` of a run in progress: each line is written completely before its prediction counts as done.
+"""`predictions.jsonl` of a run in progress: each line is complete and on disk before its prediction counts as done.
 
-If the process is killed, only requests in flight are lost. A truncated last line is removed when the file is opened again. A second process
-on the same file raises `BadInput`, as does an invalid line in the middle; a full disk raises `StorageError`.
+If the process is killed, only requests in flight are lost; if the power fails, those whose `sync` has not returned. A truncated last line
+is removed when the file is opened again. A second process on the same file raises `BadInput`, as does an invalid line in the middle, and
+anything but a regular file. A full disk raises `StorageError`: what was written of the line is removed again.
 """
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from msgspec import structs
 
-from callmark.calls.strict import dump, scrub
+from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
+from callmark.formats.output import sync_folder
 from callmark.formats.prediction_lines import encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
-from callmark.types import Call, Prediction
+from callmark.formats.regular_files import open_regular_descriptor, path_inside, refuse_irregular
+from callmark.types import Prediction
 
+_sync = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 _PIECE = 1 << 16  # bytes read at a time to find the start of the last line
 
 
 class Journal:
-    """A file of predictions that one process at a time appends to. `hide` removes keys from every line.
+    """A file of predictions that one process at a time appends to. `redact` removes keys from every prediction.
 
     `repaired` is True if a truncated line was removed.
     """
 
-    def __init__(self, path: str, *, hide: Callable[[bytes], bytes] = bytes) -> None:
+    def __init__(self, path: str, *, redact: Callable[[Prediction], Prediction] = lambda prediction: prediction) -> None:
         self.path = path
-        self._hide = hide
+        self._redact = redact
         self.repaired = False
+        self._syncing = Lock()
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            self._file = _open(path, os.O_CREAT | os.O_APPEND)
+            sync_folder(os.path.dirname(path))
         except OSError as error:
             raise StorageError(f"{scrub(path)}: cannot be written: {error.strerror}") from None
         try:
             _lock(self._file, path)
             self._repair()
+        except OSError as error:
+            self.close()
+            raise StorageError(f"{scrub(path)}: cannot be written: {error.strerror}") from None
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Close and unlock the file. Closing it again does nothing."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        with self._syncing:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
 
     def __enter__(self) -> Self:
         return self
@@ -56,20 +68,33 @@ class Journal:
     def __iter__(self) -> Iterator[Prediction]:
         """Yield the predictions recorded so far, in order."""
         if os.fstat(self._file).st_size:
-            for _, row in Predictions(self.path):
+            for _, row in Predictions(self.path, regular=True):
                 yield row.prediction
 
     def add(self, prediction: Prediction) -> None:
-        """Record a prediction."""
-        line = encode_prediction(prediction)
-        if self._hide(line) != line:
-            line = encode_prediction(_redact(prediction, lambda text: self._hide(scrub(text).encode()).decode()))
+        """Write a prediction. It is safe from a crash of this process; `sync` makes it safe from one of the machine."""
+        line = encode_prediction(structs.replace(self._redact(prediction), case=prediction.case))
         rest = memoryview(line + b"\n")
+        begin = os.fstat(self._file).st_size
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
-            raise StorageError(f"{scrub(self.path)}: cannot be written: {error.strerror}", "Earlier predictions are saved.") from None
+            with suppress(OSError):  # else it is removed when the file is opened again
+                os.ftruncate(self._file, begin)
+            raise self._refused(error) from None
+
+    def sync(self) -> None:
+        """Return when everything that was added is on disk. May be called in another thread. Does nothing if the file is closed."""
+        with self._syncing:
+            if self._file >= 0:
+                try:
+                    _sync(self._file)
+                except OSError as error:
+                    raise self._refused(error) from None
+
+    def _refused(self, error: OSError) -> StorageError:
+        return StorageError(f"{scrub(self.path)}: cannot be written: {error.strerror}", "Earlier predictions are saved.")
 
     def _repair(self) -> None:
         """Remove a truncated last line. If only its line break is missing, add it."""
@@ -86,57 +111,12 @@ class Journal:
             os.write(self._file, b"\n")
 
 
-def _redact(prediction: Prediction, hide: Callable[[str], str]) -> Prediction:
-    """Return the prediction without keys in its texts. Its case and counts are unchanged; a number that contains a key becomes text."""
-
-    def redact(value: Any) -> Any:
-        match value:
-            case str():
-                return hide(value)
-            case dict():
-                return {hide(key): redact(item) for key, item in value.items()}
-            case list():
-                return [redact(item) for item in value]
-            case int() | float() if not isinstance(value, bool) and hide(dump(value)) != dump(value):
-                return hide(dump(value))
-        return value
-
-    def redact_calls(calls: tuple[Call, ...]) -> tuple[Call, ...]:
-        return tuple(
-            structs.replace(
-                call, name=hide(call.name), arguments=redact(call.arguments), id=call.id and hide(call.id), text=hide(call.text)
-            )
-            for call in calls
-        )  # fmt: skip
-
-    texts = {name: hide(getattr(prediction, name)) for name in ("text", "thinking", "error", "finish_reason", "ending")}
-    transcript = tuple(
-        structs.replace(
-            message,
-            text=hide(message.text),
-            calls=redact_calls(message.calls),
-            tool_call_id=message.tool_call_id and hide(message.tool_call_id),
-            name=message.name and hide(message.name),
-        )
-        for message in prediction.transcript
-    )
-    states = prediction.states and structs.replace(
-        prediction.states,
-        reached=redact(prediction.states.reached),
-        expected=redact(prediction.states.expected),
-        new_reached=tuple(map(hide, prediction.states.new_reached)),
-        new_expected=tuple(map(hide, prediction.states.new_expected)),
-        unknown=hide(prediction.states.unknown),
-    )
-    return structs.replace(prediction, calls=redact_calls(prediction.calls), transcript=transcript, states=states, **texts)
-
-
 def is_open(path: str) -> bool:
     """Return whether another process is writing this file."""
     if not os.path.exists(path):
         return False
     try:
-        file = os.open(path, os.O_RDWR)
+        file = _open(path)
     except OSError:
         return False
     try:
@@ -146,6 +126,14 @@ def is_open(path: str) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def _open(path: str, flags: int = 0) -> int:
+    """Open a file of predictions. Anything but a regular file in its own folder raises `BadInput`."""
+    name = scrub(path)
+    real = path_inside(path, os.path.dirname(path), name)
+    refuse_irregular(real, name)
+    return open_regular_descriptor(real, name, os.O_RDWR | flags)
 
 
 def _lock(file: int, path: str) -> None:

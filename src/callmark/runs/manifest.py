@@ -9,6 +9,7 @@ from callmark.errors import BadInput
 from callmark.formats.matching import PredictionsInfo
 from callmark.grading.evaluator import Metric
 from callmark.grading.settings import GradingSettings
+from callmark.models.child_environment import is_variable
 from callmark.models.model import ModelSettings
 from callmark.runs.source import CaseKind
 
@@ -52,7 +53,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
     """The model of a run, and the counts of its requests: one per case and trial.
 
     `model` has its settings without secrets; `redacted` means that a secret was removed. `trailing_dropped` is the number of prompts from
-    which trailing assistant text was dropped. `stop_reason` says why some requests were not sent.
+    which trailing assistant text was dropped. `stop_reason` says why some requests were not sent. `env` names the variables that all
+    programs got.
     """
 
     label: str
@@ -66,6 +68,7 @@ class ModelRunInfo(Struct, omit_defaults=True):
     trailing_dropped: int = 0
     stop_reason: str = ""
     simulation: SimulationSettings | None = None
+    env: tuple[str, ...] = ()
 
 
 class Manifest(Struct, omit_defaults=True):
@@ -108,6 +111,18 @@ def decode_manifest(text: bytes) -> Manifest:
     return msgspec.json.decode(text, type=Manifest)
 
 
-def resume_command(manifest: Manifest) -> str:
-    """Return the command that resumes a run, without its arguments."""
-    return "callmark simulate" if manifest.model_run and manifest.model_run.simulation else "callmark run"
+def resume_command(manifest: Manifest, folder: str) -> str:
+    """Return the command that resumes a run. It names the variables that programs got: no variable is sent because a folder names it."""
+    model_run = manifest.model_run
+    command = "callmark simulate" if model_run and model_run.simulation else "callmark run"
+    return " ".join([command, folder, "--resume", *(f"--env {name}" for name in recorded_env(model_run))])
+
+
+def recorded_env(model_run: ModelRunInfo | None) -> list[str]:
+    """Return the names of all variables that the programs of a run got, of one model or of all."""
+    if model_run is None:
+        return []
+    simulation = model_run.simulation or SimulationSettings()
+    models = [model_run.model, simulation.user, *([simulation.judge] if simulation.judge else [])]
+    names = dict.fromkeys([*model_run.env, *(name for model in models for name in model.env)])
+    return [name for name in names if is_variable(name)]

@@ -14,12 +14,13 @@ from callmark.runs.inputs import input_changed
 from callmark.runs.journal import Journal
 from callmark.runs.manifest import Manifest, SimulationSettings
 from callmark.runs.store import CASES, PREDICTIONS, RUN, TOOLS, RunFolder, create_run_folder, is_run
+from callmark.types import Prediction
 
 _PREDICTION_SETTINGS = ("model", "temperature", "tool_choice", "params", "tools_in_prompt", "trailing_assistant", "parse", "base_url")
 
 
 def open_run_folder(
-    out: str, name: str | None, default: str, *, resume: bool, hide: Callable[[bytes], bytes]
+    out: str, name: str | None, default: str, *, resume: bool, redact: Callable[[Prediction], Prediction]
 ) -> tuple[RunFolder, bool, Journal]:
     """Return the folder of a run, whether it is new, and its journal, which locks the folder against other processes."""
     existing = RunFolder(Path(out, name)) if name is not None and Path(out, name).is_dir() else None
@@ -30,14 +31,14 @@ def open_run_folder(
         folder = existing
     else:
         raise BadInput(f"{existing}: already exists", "Pass --resume to resume the run, or choose another --name.")
-    journal = Journal(folder.file(PREDICTIONS), hide=hide)
+    journal = Journal(folder.file(PREDICTIONS), redact=redact)
     return folder, not is_run(str(folder.path)), journal
 
 
 def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> None:
     """Raise `BadInput` if the cases or settings changed, so that new predictions would not be comparable with the existing ones."""
     if before.model_run is None or now.model_run is None:
-        raise BadInput(f"{folder}: cannot be resumed, because it was graded from a predictions file without a model")
+        raise BadInput(f"{folder}: cannot be resumed, because it was graded from a predictions file and has no model")
     values = [(name, getattr(before.model_run.model, name), getattr(now.model_run.model, name)) for name in _PREDICTION_SETTINGS]
     values += [("trials", before.model_run.trials, now.model_run.trials), ("limit", before.dataset.limit, now.dataset.limit)]
     if before.model_run.simulation or now.model_run.simulation:
@@ -46,7 +47,7 @@ def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> No
     for name, old_value, new_value in values:
         if old_value != new_value:
             raise BadInput(
-                f"{folder}: {name}: expected {_word(old_value)}, as when the run was started, got {_word(new_value)}",
+                f"{folder}: {name}: expected {_word(old_value)} (as when the run was started), got {_word(new_value)}",
                 "Use the same value to resume the run, or start a new run with another --name.",
             )
     for what, old_digest, new_digest in (

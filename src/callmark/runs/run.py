@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-_BUFFER = 1 << 18
-
 
 class ComputedSummary(Struct, frozen=True):
     """A summary, and whether it includes the details and which intervals."""
@@ -96,7 +94,7 @@ class Run:
     @property
     def is_graded(self) -> bool:
         """Whether the run has grades. False if the model did not return a single prediction."""
-        return Path(self.folder.file(GRADES)).is_file()
+        return self.folder.has(GRADES)
 
     @property
     def scenarios(self) -> bool:
@@ -121,7 +119,7 @@ class Run:
         if not self.is_graded:
             raise self._not_graded()
         metrics = frozenset(self.info.metrics)
-        with Path(self.folder.file(GRADES)).open("rb", buffering=_BUFFER) as lines:
+        with self.folder.open(GRADES) as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     grade = read_grade(line)

@@ -1,19 +1,23 @@
 """An opened model, with its settings in a form without secrets that can be stored."""
 
-import msgspec
+from collections.abc import Callable
+
 from msgspec import Struct, structs
 
-from callmark.models.keys import HIDDEN, Keys, read_url
+from callmark.models.keys import Keys, read_url
 from callmark.models.model import Model, ModelSettings
 from callmark.models.provider import Spec
-from callmark.models.specs import open_model
+from callmark.models.redaction import HIDDEN
+from callmark.models.specs import model_actions, open_model
 from callmark.runs.manifest import SimulationSettings
+from callmark.trust import Action
 
 
 class OpenedModel(Struct, frozen=True):
     """A model, the settings it is run with, and the settings that are stored, without secrets.
 
-    `redacted` means that a secret was removed. `simulation` is set if the model is a simulation.
+    `redacted` means that a secret was removed. `simulation` is set if the model is a simulation. `actions(folder)` returns what the stored
+    settings would run, import or send if the run in this folder is resumed.
     """
 
     label: str
@@ -22,20 +26,22 @@ class OpenedModel(Struct, frozen=True):
     recorded_settings: ModelSettings
     redacted: bool = False
     simulation: SimulationSettings | None = None
+    actions: Callable[[str], list[Action]] = lambda folder: []
 
 
 def open_run_model(name: str | None, settings: ModelSettings, keys: Keys) -> OpenedModel:
     """Open the model with these settings. `name` is its name in `callmark.toml`, if it has one."""
     model, spec = open_model(settings, keys)
     recorded, redacted = redact_settings(settings, spec, keys)
-    return OpenedModel(name or model.label, model, settings, recorded, redacted)
+    return OpenedModel(
+        name or model.label, model, settings, recorded, redacted, actions=lambda folder: model_actions(recorded, keys, source=folder)
+    )
 
 
 def redact_settings(settings: ModelSettings, spec: Spec, keys: Keys) -> tuple[ModelSettings, bool]:
     """Return the settings without secrets, and whether a secret was removed."""
     address = _redact_address(settings, keys)
-    text = msgspec.json.encode(structs.replace(settings, model=spec.shown, base_url=address))
-    return msgspec.json.decode(keys.hide_bytes(text), type=ModelSettings), spec.secret or HIDDEN in address
+    return keys.redact(structs.replace(settings, model=spec.shown, base_url=address)), spec.secret or HIDDEN in address
 
 
 def _redact_address(settings: ModelSettings, keys: Keys) -> str:

@@ -7,13 +7,14 @@ be resumed: requests with a prediction are not sent again, errors are.
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Protocol
 
 from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
 from callmark.formats.matching import PredictionsInfo
 from callmark.grading.grader import Grader
 from callmark.grading.settings import GradingSettings
@@ -21,6 +22,7 @@ from callmark.models.chat_request import count_dropped_messages
 from callmark.models.keys import Keys
 from callmark.models.open_files import allow_open_files
 from callmark.runs.cache import Cache
+from callmark.runs.commits import Commits
 from callmark.runs.grade import GradeOptions, regrade
 from callmark.runs.journal import Journal
 from callmark.runs.manifest import Manifest, ModelRunInfo, Status, resume_command
@@ -30,6 +32,7 @@ from callmark.runs.run_model import OpenedModel
 from callmark.runs.selection import CaseSelection, SelectedCases, survey_cases
 from callmark.runs.store import RunFolder, discard_run, folder_name
 from callmark.runs.worker import Budget, ModelWorker, Request
+from callmark.trust import import_actions, remember
 from callmark.types import Case, Prediction
 
 
@@ -92,12 +95,12 @@ class Runner:
         try:
             for opened in models:
                 own = name if name is None or len(models) == 1 else folder_name(f"{name}-{opened.label}")
-                folders.append(open_run_folder(out, own, f"{opened.label}-{created}", resume=resume, hide=keys.hide_bytes))
+                folders.append(open_run_folder(out, own, f"{opened.label}-{created}", resume=resume, redact=keys.redact))
             paths = [folder for folder, _, _ in folders]
             self._cases = survey_cases(selection, paths, on_bad=self._options.on_bad, check=check)
             self.runs = [
-                ModelRun(opened, *opened_folder, *_manifest(opened, opened_folder[0], self._cases, grading, selection.trials, created))
-                for opened, opened_folder in zip(models, folders, strict=True)
+                ModelRun(opened, *folder, *_manifest(opened, folder[0], self._cases, grading, selection.trials, created, keys))
+                for opened, folder in zip(models, folders, strict=True)
             ]
             for run in self.runs:
                 if not run.is_new:
@@ -135,8 +138,8 @@ class Runner:
         """
         fatal = [run for run in self.runs if run.worker and run.worker.fatal]
         if fatal and not any(run.model_run.predictions for run in self.runs):
-            reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info)
-            raise BadInput(reason, f"Once this is fixed, resume with: {command} {fatal[0].folder} --resume")
+            reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info, str(fatal[0].folder))
+            raise BadInput(reason, f"Once this is fixed, resume with: {command}")
         with self._cases.source:
             return [self._grade(run) for run in self.runs]
 
@@ -172,31 +175,47 @@ class Runner:
         failed -= done
         model_run.predictions = len(done)
         run.write_status("running")
+        self._remember(run)
         if progress:
             progress.start(run.opened.label, done=len(done), total=model_run.requests)
         grader = Grader(self._grading) if progress else None
 
-        def record(case: Case, prediction: Prediction) -> None:
-            journal.add(prediction)
+        def count(case: Case, prediction: Prediction) -> None:
             (failed.add if prediction.error else failed.discard)((prediction.case, prediction.trial))
+            model_run.predictions += not prediction.error
             if progress and grader:
                 grade = grader.record(case, [prediction])[0]
                 progress.advance(run.opened.label, prediction, next(iter(grade.metrics.values()), None))
 
         opened = run.opened
+        commits = Commits(journal, count)
         worker = run.worker = ModelWorker(
-            opened.model, opened.settings, record, cache=cache, budget=budget, hide=self._keys.hide, concurrency=concurrency
+            opened.model, opened.settings, commits.add, cache=cache, budget=budget, keys=self._keys, concurrency=concurrency
         )
         status: Status = "interrupted"
         try:
             await worker.predict_all(self._requests(run, done))
+            await commits.finish()
             status = "stopped" if worker.stop_reason else "complete"
-        finally:
-            model_run.predictions += worker.predictions
-            model_run.errors = len(failed)
-            model_run.cache_hits = worker.cache_hits
-            model_run.stop_reason = worker.stop_reason
-            run.write_status(status)
+        except BaseException:
+            commits.abort()
+            with suppress(StorageError):  # such as a full disk, which is being reported already
+                self._write_counts(run, worker, status, len(failed))
+            raise
+        self._write_counts(run, worker, status, len(failed))
+
+    def _write_counts(self, run: ModelRun, worker: ModelWorker, status: Status, errors: int) -> None:
+        run.model_run.errors = errors
+        run.model_run.cache_hits = worker.cache_hits
+        run.model_run.stop_reason = worker.stop_reason
+        run.write_status(status)
+
+    def _remember(self, run: ModelRun) -> None:
+        """Remember what the run acts with, which the user has allowed: it can be resumed and graded again without a question."""
+        folder = str(run.folder.path)
+        with suppress(BadInput):  # settings without their secrets may be incomplete
+            actions = [*run.opened.actions(folder), *import_actions(self._grading.evaluators, source=folder)]
+            remember(action for action in actions if action.source == folder)
 
     def _requests(self, run: ModelRun, done: set[tuple[str, int]]) -> Iterator[Request]:
         sends_requests = run.opened.model.capabilities.sends_requests
@@ -216,10 +235,16 @@ class Runner:
 
 
 def _manifest(
-    opened: OpenedModel, folder: RunFolder, cases: SelectedCases, grading: GradingSettings, trials: int, created: str
+    opened: OpenedModel, folder: RunFolder, cases: SelectedCases, grading: GradingSettings, trials: int, created: str, keys: Keys
 ) -> tuple[Manifest, ModelRunInfo]:
     model_run = ModelRunInfo(
-        opened.label, opened.recorded_settings, trials, opened.redacted, cases.count * trials, simulation=opened.simulation
+        opened.label,
+        opened.recorded_settings,
+        trials,
+        opened.redacted,
+        cases.count * trials,
+        simulation=opened.simulation,
+        env=tuple(keys.passed_on),
     )
     manifest = Manifest(
         name=scrub(folder.path.resolve().name),

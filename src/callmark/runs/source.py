@@ -26,6 +26,7 @@ RowKind = Literal["conversations", "decision points", "scenarios"]
 _NO_ROWS = (1 << 60, 1 << 61)  # a part of a file that contains no row
 
 _MAX_CACHED = 8 << 20  # bytes of a file whose cases are kept in memory after the first pass
+_MAX_CACHED_MESSAGES = 1 << 20  # of all these cases: each decision point of a long conversation has a history of its own
 
 
 class Survey(NamedTuple):
@@ -49,7 +50,8 @@ class CaseSource:
     """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases, starting from the first.
 
     `name` is the name of the file in messages; its path by default. With `skip_bad`, rows that cannot be read are skipped. `row_kind` is
-    the kind of its rows; by default that of the first valid row. A file without valid rows raises `BadInput`.
+    the kind of its rows; by default that of the first valid row. A file without valid rows raises `BadInput`; with `regular`, so does
+    anything but a regular file.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class CaseSource:
         name: str | None = None,
         limit: int | None = None,
         row_kind: RowKind | None = None,
+        regular: bool = False,
     ) -> None:
         self.path = path
         self.name = name or scrub(path)
@@ -69,9 +72,10 @@ class CaseSource:
         self.skip_bad = skip_bad
         self._given_name = name
         self._tools = tools
-        self._default_tools = load_tools(tools).default_tools if tools else None
+        self._regular = regular
+        self._default_tools = load_tools(tools, regular=regular).default_tools if tools else None
         self._cached: _CachedCases | None = None
-        self._file = SharedFile(path, self.name)
+        self._file = SharedFile(path, self.name, regular=regular)
         try:
             with self._open(format_name) as dataset:
                 self.format: Format = dataset.format
@@ -103,12 +107,17 @@ class CaseSource:
         reader = self.read(on_bad=on_bad, digest=True)
         cases: list[PlacedCase] = []
         places: dict[str, Place | None] = {}
+        messages = 0
         for placed in reader:
             case = placed.case
             refuse_repeated(case.id, case.place, places)
             places[case.id] = case.place
             if check is not None:
                 check(case)
+            messages += len(case.messages)
+            if self._is_small and messages > _MAX_CACHED_MESSAGES:
+                self._is_small = False
+                cases.clear()
             if self._is_small:
                 cases.append(placed)
         totals = reader.totals
@@ -135,7 +144,7 @@ class CaseSource:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Open the file again in a process that does not inherit it."""
-        options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind)
+        options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind, self._regular)
         return _reopen, options
 
     def _open(
@@ -251,8 +260,8 @@ def refuse_repeated(case: str, place: Place | None, seen: Mapping[str, Place | N
     """Raise `BadInput` for a duplicate case id."""
     if case in seen:
         raise BadInput(
-            f"{place}: duplicate case id {case[:80]!r}, first used in {seen[case]}",
-            "Give each case a unique id, so that predictions can be matched to cases.",
+            f"{place}: duplicate case ID {case[:80]!r}, first used in {seen[case]}",
+            "Give each case a unique ID, so that predictions can be matched to cases.",
         )
 
 
@@ -263,9 +272,11 @@ def _kind_of(first: Conversation) -> RowKind:
 
 
 def _reopen(
-    path: str, format_name: str, tools: str | None, skip_bad: bool, name: str | None, limit: int | None, row_kind: RowKind
+    path: str, format_name: str, tools: str | None, skip_bad: bool, name: str | None, limit: int | None, row_kind: RowKind, regular: bool
 ) -> CaseSource:
-    return CaseSource(path, format_name=format_name, tools=tools, skip_bad=skip_bad, name=name, limit=limit, row_kind=row_kind)
+    return CaseSource(
+        path, format_name=format_name, tools=tools, skip_bad=skip_bad, name=name, limit=limit, row_kind=row_kind, regular=regular
+    )  # fmt: skip
 
 
 def _ignore(row: BadRow) -> None:

@@ -6,10 +6,13 @@
     summary.json              derived: the summary of the grades, so that not all of them have to be read
     evaluation_results.json   evaluation_metrics.json      the file layouts of the LOB evaluation, if the cases are scenarios
 
+A run folder may come from someone else. Its files are opened with `RunFolder.open`: regular files only, and no link that leads out of it.
+
 When a model runs, `run.json` is written first, with its `status`, and `predictions.jsonl` grows. For a predictions file, it is written
 last. A folder without `run.json` is not a run.
 """
 
+import io
 import os
 import re
 import shutil
@@ -24,6 +27,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS
+from callmark.formats.regular_files import open_regular, path_inside, refuse_irregular
 from callmark.runs.manifest import Manifest, decode_manifest, encode_manifest
 
 RUN, PREDICTIONS, GRADES, SUMMARY = "run.json", "predictions.jsonl", "grades.jsonl", "summary.json"
@@ -31,7 +35,10 @@ CASES, TOOLS = "cases.jsonl", "tools.json"  # copies of data from a pipe or from
 
 GRADING_PREFIX = ".grading-"  # of the temporary folder for new grades
 _FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
+_PARENT = "runs"  # the default folder for runs
 _MAX_NAME = 80  # characters of a generated folder name
+_MAX_MANIFEST = 1 << 24  # bytes of run.json: settings and counts, and the prompts of a simulation
+_READ_AGAIN = 3  # times that a run.json is read which changes while it is read
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
@@ -52,6 +59,18 @@ class RunFolder:
         """Return the paths of all files that a run can have, whether they exist or not."""
         return [self.file(name) for name in _FILES]
 
+    def open(self, name: str) -> io.BufferedReader:
+        """Open one of its files for reading. A missing file raises `OSError`, and anything but a regular file in the folder `BadInput`."""
+        return open_regular(self.inside(name), f"{self}/{name}")
+
+    def inside(self, name: str) -> str:
+        """Return the path of one of its files, links resolved. A link that leads out of the folder raises `BadInput`."""
+        return path_inside(self.file(name), str(self.path), f"{self}/{name}")
+
+    def has(self, name: str) -> bool:
+        """Return whether there is anything with this name in the folder. It may not be readable."""
+        return os.path.lexists(self.file(name))
+
     def relative_path(self, path: str) -> str:
         """Return a path relative to the folder, so that both can be moved together."""
         found = os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
@@ -63,13 +82,25 @@ class RunFolder:
         """Return a path that is relative to the folder as one relative to the current directory."""
         return os.path.relpath(os.path.join(os.path.realpath(self.path), path))
 
+    def input_path(self, path: str, what: str) -> str:
+        """Return the path of an input that `run.json` names under `what`. A pipe, a device or a folder raises `BadInput`."""
+        try:
+            found = self.resolve_path(path)
+        except ValueError as error:  # a null byte
+            raise BadInput(f"{self}/{RUN}: {what}: {error}") from None
+        refuse_irregular(found, f"{self}/{RUN}: {what}: {scrub(found)}")
+        return found
+
     def replace_files(self, other: "RunFolder", *, keep: Collection[str]) -> None:
         """Move the files of another folder here, `run.json` last. Files missing there are removed here, except for `keep`."""
         for name in [name for name in _FILES if name != RUN and name not in keep] + [RUN]:
-            if (other.path / name).exists():
-                os.replace(other.path / name, self.path / name)
-            else:
-                (self.path / name).unlink(missing_ok=True)
+            try:
+                if (other.path / name).exists():
+                    os.replace(other.path / name, self.path / name)
+                else:
+                    (self.path / name).unlink(missing_ok=True)
+            except OSError as error:  # a folder with that name, or a read-only folder
+                raise StorageError(f"{self}/{name}: cannot be written: {error.strerror}") from None
 
     def remove_leftovers(self) -> None:
         """Remove partial files of a process that was killed."""
@@ -77,32 +108,53 @@ class RunFolder:
             shutil.rmtree(left, ignore_errors=True)
         for name in _FILES:
             for left in self.path.glob(f"{name}.partial-*"):
-                left.unlink(missing_ok=True)
+                with suppress(OSError):
+                    left.unlink(missing_ok=True)
 
     def write(self, manifest: Manifest) -> None:
         """Write `run.json`, completely or not at all."""
-        write_lines(self.file(RUN), [encode_manifest(manifest)])
+        write_lines(self.file(RUN), [encode_manifest(manifest)], replace=True)
 
     def read(self) -> Manifest:
         """Read `run.json`. If it is missing, not valid, or has an unknown version, `BadInput` is raised."""
         try:
-            return decode_manifest((self.path / RUN).read_bytes())
+            return decode_manifest(self._read_manifest())
         except FileNotFoundError:
-            problem = f"not a run: {RUN} is missing" if self.path.is_dir() else "no such run"
+            problem = f"not a run folder: {RUN} is missing" if self.path.is_dir() else f"no such run{suggest_run(str(self.path))}"
             raise BadInput(f"{self}: {problem}", _runs_in(self.path)) from None
         except OSError as error:
             raise BadInput(f"{self}/{RUN}: cannot be read: {error.strerror}") from None
         except BadInput as error:
-            raise BadInput(f"{self}/{RUN}: {error}", error.hint) from None
+            where = f"{self}/{RUN}: "
+            raise BadInput(str(error) if str(error).startswith(where) else f"{where}{error}", error.hint) from None
         except msgspec.ValidationError as error:
             raise BadInput(f"{self}/{RUN}: {explain_validation_error(str(error))}") from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(f"{self}/{RUN}: not valid JSON: {error}") from None
 
+    def _read_manifest(self) -> bytes:
+        """Return the text of `run.json`. It is replaced as a whole when it is written, so one that changes is not written by callmark."""
+        for _ in range(_READ_AGAIN):
+            with self.open(RUN) as file:
+                before = os.fstat(file.fileno())
+                text = file.read(_MAX_MANIFEST + 1)
+                after = os.fstat(file.fileno())
+            if len(text) > _MAX_MANIFEST:
+                raise BadInput(f"expected at most {_MAX_MANIFEST >> 20} MiB, got {max(after.st_size, len(text)):,} bytes")
+            if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(text) == after.st_size:
+                return text
+        raise BadInput("changes while it is read", "Wait until it is complete, then try again.")
+
 
 def is_run(path: str) -> bool:
     """Return whether a path is a run folder."""
     return path != "-" and os.path.isfile(os.path.join(path, RUN))
+
+
+def suggest_run(name: str) -> str:
+    """Return `. Did you mean runs/base?` for the name of a run in the folder `runs`; empty if there is none."""
+    path = os.path.join(_PARENT, name)
+    return f". Did you mean {scrub(path)}?" if name and not os.path.isabs(name) and is_run(path) else ""
 
 
 def create_run_folder(parent: str, name: str | None, *, default: str) -> RunFolder:

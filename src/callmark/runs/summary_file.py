@@ -5,12 +5,12 @@ It is only valid for the grades it was written for, if it was written by this ve
 
 from contextlib import suppress
 from importlib.metadata import version
-from pathlib import Path
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
 from callmark.analysis.summary import Estimate, Summary, headline_metrics
+from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.runs.manifest import Manifest
 from callmark.runs.store import GRADES, SUMMARY, RunFolder
@@ -36,20 +36,21 @@ def store_summary(folder: RunFolder, manifest: Manifest, summary: Summary) -> No
         text = Raw(msgspec.json.encode(structs.replace(summary, metrics=plain, details=None)))
         content = msgspec.json.encode(_SummaryFile(VERSION, _stamp(folder, manifest, text), text))
         if len(content) < _MAX_SIZE:
-            write_lines(folder.file(SUMMARY), [content])
+            write_lines(folder.file(SUMMARY), [content], replace=True)
 
 
 def load_summary(folder: RunFolder, manifest: Manifest) -> Summary | None:
     """Return the stored summary, without details and with headline intervals only; None if it is missing or not valid."""
     try:
-        file = Path(folder.file(SUMMARY))
-        if not file.is_file() or file.stat().st_size > _MAX_SIZE:
+        with folder.open(SUMMARY) as file:
+            text = file.read(_MAX_SIZE + 1)
+        if len(text) > _MAX_SIZE:
             return None
-        content = msgspec.json.decode(file.read_bytes(), type=_SummaryFile)
+        content = msgspec.json.decode(text, type=_SummaryFile)
         if content.version != VERSION or content.stamp != _stamp(folder, manifest, content.summary):
             return None
         return msgspec.json.decode(content.summary, type=Summary)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError, BadInput):
         return None
 
 
@@ -60,7 +61,7 @@ def _stamp(folder: RunFolder, manifest: Manifest, summary: Raw) -> str:
     grading = (version("callmark"), manifest.dataset.kind, manifest.grading.evaluators, manifest.grading.ignore)
     digest = xxhash.xxh3_128(msgspec.json.encode(grading))
     digest.update(summary)
-    with Path(folder.file(GRADES)).open("rb") as grades:
+    with folder.open(GRADES) as grades:
         while piece := grades.read(_BUFFER):
             digest.update(piece)
     return f"xxh3:{digest.hexdigest()}"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, structs
 
-from callmark.models.open_files import is_out_of_files
+from callmark.models.keys import Keys
 from callmark.models.model import Model, ModelError, ModelFailure, ModelSettings, Price
+from callmark.models.open_files import is_out_of_files
 from callmark.runs.cache import Cache, cache_key
 from callmark.runs.limiter import MAX_RETRY_AFTER, RateLimiter, backoff
 from callmark.types import Case, Prediction, Usage
@@ -60,11 +61,11 @@ class ModelWorker:
         *,
         cache: Cache | None = None,
         budget: Budget | None = None,
-        hide: Callable[[str], str] = str,
+        keys: Keys | None = None,
         concurrency: int | None = None,
     ) -> None:
-        """Prepare the worker. `record` is called with each prediction; `hide` removes keys from error messages. `concurrency` overrides that
-        of the settings.
+        """Prepare the worker. `record` is called with each prediction; `keys` are removed from what the model returns; `concurrency`
+        overrides the setting.
         """
         self.model = model
         self.settings = settings
@@ -76,7 +77,7 @@ class ModelWorker:
         self._record = record
         self._cache = cache
         self._budget = budget or Budget()
-        self._hide = hide
+        self._keys = keys or Keys()
 
     async def predict_all(self, requests: Iterator[Request]) -> None:
         """Send all requests, which are read on demand."""
@@ -123,7 +124,7 @@ class ModelWorker:
             return None
         self.cache_hits += 1
         seconds = cached.usage.seconds if cached.usage else 0.0
-        return _complete(cached, case, trial, seconds, 1, self.settings.price)
+        return _complete(self._keys.redact(cached), case, trial, seconds, 1, self.settings.price)
 
     async def _from_model(self, case: Case, trial: int, key: bytes | None) -> Prediction | None:
         """Return the prediction; None if the worker was stopped first."""
@@ -147,7 +148,7 @@ class ModelWorker:
                     await asyncio.sleep(backoff(1))
                     continue
                 if self._is_last(error, attempt):
-                    message = self._hide(str(error)) + ("" if attempt == 1 else f" ({attempt} attempts)")
+                    message = self._keys.hide(str(error)) + ("" if attempt == 1 else f" ({attempt} attempts)")
                     usage = Usage(round(seconds, 6), attempts=attempt)
                     return Prediction(case.id, trial, error=message, usage=usage)
                 await asyncio.sleep(max(backoff(attempt), error.retry_after or 0.0))
@@ -163,14 +164,16 @@ class ModelWorker:
                 return _complete(prediction, case, trial, seconds, attempt, self.settings.price)
 
     async def _attempt(self, case: Case, trial: int) -> Prediction:
-        """Return the prediction of one attempt. A `ModelFailure` is a prediction without calls; an error is raised as `ModelError`."""
+        """Return the prediction of one attempt, without keys. A `ModelFailure` is a prediction without calls; an error is raised as
+        `ModelError`.
+        """
         try:
             prediction = await self.model.predict(case, trial=trial)
         except ModelFailure as failure:
-            return Prediction(case.id, trial, text=self._hide(str(failure)))
+            return Prediction(case.id, trial, text=self._keys.hide(str(failure)))
         if prediction.error:
             raise ModelError(prediction.error)
-        return prediction
+        return self._keys.redact(prediction)
 
     def _is_last(self, error: ModelError, attempt: int) -> bool:
         """Return whether an error ends the attempts, and count it if it indicates that no other request can succeed."""
@@ -181,7 +184,7 @@ class ModelWorker:
         if last and (fatal or too_long) and not self.stop_reason:
             self._fatal_errors += 1
             if self._fatal_errors == _FATAL_ERRORS:
-                self.stop_reason, self.fatal = self._hide(str(error)), True
+                self.stop_reason, self.fatal = self._keys.hide(str(error)), True
         return last
 
     def _key(self, case: Case, trial: int) -> bytes | None:

@@ -16,7 +16,7 @@ class ModelClient:
 
     def __init__(self, settings: ModelSettings, keys: Keys, cache: Cache | None) -> None:
         self.model, self.spec = open_model(settings, keys)
-        self._worker = ModelWorker(self.model, settings, lambda case, prediction: None, cache=cache, hide=keys.hide)
+        self._worker = ModelWorker(self.model, settings, lambda case, prediction: None, cache=cache, keys=keys)
 
     @property
     def label(self) -> str:

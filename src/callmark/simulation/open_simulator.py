@@ -1,14 +1,16 @@
 """Open agent, user, judge and tools of simulated conversations by spec, and check that they fit together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal
 
 from msgspec import structs
 
+from callmark import registry
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError, ModelSettings
 from callmark.models.provider import Spec
-from callmark.models.specs import read_spec
+from callmark.models.specs import is_provider, model_actions, read_spec
 from callmark.runs.cache import Cache
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.run_model import OpenedModel, redact_settings
@@ -16,9 +18,10 @@ from callmark.simulation.agents import ReportingAgent, ToolCallingAgent, find_ag
 from callmark.simulation.model_client import ModelClient
 from callmark.simulation.session import Agent, Predict, State, User
 from callmark.simulation.simulator import CONCURRENCY, Simulator
-from callmark.simulation.toolboxes import open_tools
+from callmark.simulation.toolboxes import open_tools, tool_actions
 from callmark.simulation.toolboxes.none import NoToolSource
 from callmark.simulation.users import open_user
+from callmark.trust import Action, named_by
 from callmark.types import Case, Prediction, Tool
 
 
@@ -41,6 +44,7 @@ def open_simulator(
     """
     clients: list[ModelClient] = []
     recorded, redacted = agent, False
+    own_agent, own_user = expert is None, user is None
     if expert is None and (expert := find_agent(agent.model)) is not None:
         recorded = structs.replace(agent, model=keys.hide(agent.model))
         redacted = recorded != agent
@@ -75,7 +79,44 @@ def open_simulator(
     recorded_simulation, also_redacted = _redact_simulation(simulation, keys, model_roles=model_roles)
     # each client retries its own requests, so a failed conversation is not restarted
     settings = structs.replace(agent, retries=0, rpm=None, concurrency=concurrency or CONCURRENCY)
-    return OpenedModel(simulator.label, simulator, settings, recorded, redacted or also_redacted, recorded_simulation)
+
+    def actions(folder: str) -> list[Action]:
+        found = agent_actions(recorded, keys, source=folder) if own_agent else []
+        found += user_actions(recorded_simulation.user, keys, source=folder) if own_user else []
+        found += model_actions(recorded_simulation.judge, keys, source=folder) if recorded_simulation.judge else []
+        return found + tool_actions(recorded_simulation.tools, keys, source=folder)
+
+    return OpenedModel(
+        simulator.label,
+        simulator,
+        settings,
+        recorded,
+        redacted or also_redacted,
+        recorded_simulation,
+        actions=actions,
+    )
+
+
+def agent_actions(settings: ModelSettings, keys: Keys, *, source: str, given: Collection[str] = ()) -> list[Action]:
+    """Return what an agent would run, import or send, and needs the user's consent, as `model_actions` does."""
+    return _participant_actions("agents", settings, keys, source=source, given=given)
+
+
+def user_actions(settings: ModelSettings, keys: Keys, *, source: str) -> list[Action]:
+    """Return what a user would run, import or send, and needs the user's consent, as `model_actions` does."""
+    return _participant_actions("users", settings, keys, source=source)
+
+
+def _participant_actions(
+    kind: Literal["agents", "users"], settings: ModelSettings, keys: Keys, *, source: str, given: Collection[str] = ()
+) -> list[Action]:
+    """Return the actions of an agent or a user: one that is registered under its name, else a model."""
+    name = settings.model.strip().partition(":")[0]
+    if name in registry.BUILT_IN[kind] or (kind == "users" and not registry.is_known(kind, name) and not is_provider(name.lower())):
+        return []  # opening an unknown user raises its own error
+    if registry.is_known(kind, name):
+        return named_by(source, [Action("run", keys.show_command(settings.model), exact=settings.model)])
+    return model_actions(settings, keys, source=source, given=given)
 
 
 async def list_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:
@@ -112,7 +153,7 @@ def _check_capabilities(spec: Spec, simulation: SimulationSettings) -> None:
     """Raise `BadInput` for an agent that cannot be simulated with these tools, or without tools."""
     capabilities = spec.provider.capabilities
     if not capabilities.supports_simulation:
-        raise BadInput(f"{spec.shown} only predicts decision points, so conversations cannot be simulated with it")
+        raise BadInput(f"{spec.shown} only predicts single decision points, so it cannot be used as an agent")
     if simulation.tools and not capabilities.calls_tools:
         raise BadInput(f"{spec.shown} executes its own calls, so --tools cannot be used with it")
     if not simulation.tools and not capabilities.reports_calls:

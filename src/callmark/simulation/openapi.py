@@ -7,14 +7,15 @@ itself, or grows too large, is cut to `{}`. OpenAPI 3.0 schemas are translated t
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from callmark.calls.strict import NotStrict, parse, scrub
+from callmark.calls.yaml_text import InvalidYaml, read_yaml
 from callmark.errors import BadInput
 from callmark.formats.rows import Rows
-from callmark.simulation.openapi_schemas import ReferenceInliner, resolve
+from callmark.simulation.openapi_schemas import ReferenceInliner, SchemaBudget, resolve
 from callmark.types import Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -24,7 +25,6 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _HEAD = 1 << 16  # bytes to search for the version key
 _VERSION_KEY = re.compile(rb"""["']?(?:openapi|swagger)["']?\s*:""")
 _MAX_NAME = 64
-_MAX_VALUES = 5_000_000  # per document
 
 _T = TypeVar("_T")
 
@@ -103,26 +103,30 @@ def _operations(document: Mapping[str, Any], *, responses: bool) -> tuple[Operat
         raise BadInput(f"expected OpenAPI 3, got {found_version}", "Convert it to OpenAPI 3 first." if not version else "")
     paths = document.get("paths")
     found: dict[str, Operation] = {}
+    numbers: dict[str, int] = {}
+    budget = SchemaBudget()
     for path, item in paths.items() if isinstance(paths, dict) else ():
         shared = resolve(item, document, f"paths.{path}")
         for method in _METHODS:
             operation = shared.get(method)
             if isinstance(operation, dict):
-                name = _name(str(operation.get("operationId") or f"{method} {path}"), found)
+                name = _name(str(operation.get("operationId") or f"{method} {path}"), found, numbers)
                 try:
-                    tool = _tool(name, operation, shared, document)
+                    tool = _tool(name, operation, shared, document, budget)
                     summary = str(operation.get("summary") or "").strip()
-                    found[name] = Operation(tool, method, str(path), summary, *(_response(operation, document) if responses else ()))
+                    found[name] = Operation(
+                        tool, method, str(path), summary, *(_response(operation, document, budget) if responses else ())
+                    )
                 except BadInput as error:
                     raise BadInput(f"{method} {path}: {error}", error.hint) from None
                 except RecursionError:
                     raise BadInput(f"{method} {path}: the schema is nested too deeply") from None
     if not found:
-        raise BadInput("no operations found: expected paths with get, post, …")
+        raise BadInput("no operations found: expected paths with methods such as get or post")
     return tuple(found.values())
 
 
-def _response(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def _response(operation: Mapping[str, Any], document: Mapping[str, Any], budget: SchemaBudget) -> tuple[dict[str, Any], str]:
     """Return the schema and the description of the first successful response; both empty if there is none."""
     responses = operation.get("responses")
     by_status = {str(status): each for status, each in responses.items()} if isinstance(responses, dict) else {}
@@ -132,7 +136,7 @@ def _response(operation: Mapping[str, Any], document: Mapping[str, Any]) -> tupl
     response = resolve(by_status[status], document, f"responses.{status}")
     description = str(response.get("description") or "").strip()
     media = _json_media(response)
-    schema = ReferenceInliner(document, for_responses=True).schema(media.get("schema", {}), ())
+    schema = ReferenceInliner(document, budget=budget, for_responses=True).schema(media.get("schema", {}), ())
     schema = dict(schema) if isinstance(schema, dict) else {}
     examples = media.get("examples")
     values = [media["example"]] if "example" in media else []
@@ -159,14 +163,17 @@ def _document(text: bytes) -> dict[str, Any] | None:
     except NotStrict as problem:
         if str(problem).startswith("nesting"):
             raise BadInput(f"cannot be parsed: {problem}") from None
-        value = None if text.startswith((b"{", b"[")) else _yaml(text)
-    if not _is_bounded(value):
-        raise BadInput(f"more than {_MAX_VALUES:,} values, with anchors resolved")
+        if text.startswith((b"{", b"[")):
+            return None
+        try:
+            value = read_yaml(text, "", json_booleans=True)
+        except InvalidYaml:
+            return None
     return value if isinstance(value, dict) and ("openapi" in value or "swagger" in value) else None
 
 
-def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], document: Mapping[str, Any]) -> Tool:
-    inliner = ReferenceInliner(document)
+def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], document: Mapping[str, Any], budget: SchemaBudget) -> Tool:
+    inliner = ReferenceInliner(document, budget=budget)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in _parameters(operation, item, document):
@@ -232,54 +239,33 @@ def _merged(schema: dict[str, Any]) -> dict[str, Any] | None:
     """Return the properties and required names of an object schema, including its `allOf`; None for any other schema."""
     if "anyOf" in schema or "oneOf" in schema or schema.get("type", "object") not in ("object", ["object", "null"]):
         return None
-    parts = [_merged(part) if isinstance(part, dict) else None for part in schema.get("allOf", ())]
+    all_of, own, own_required = schema.get("allOf", []), schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(all_of, list) or not isinstance(own, dict) or not isinstance(own_required, list):
+        return None
+    parts = [_merged(part) if isinstance(part, dict) else None for part in all_of]
     properties: dict[str, Any] = {}
-    required: list[str] = []
+    required: list[Any] = []
     for part in parts:
         if part is None:
             return None
         properties |= part["properties"]
         required += part["required"]
-    properties |= schema.get("properties", {})
-    required += schema.get("required", [])
+    properties |= own
+    required += own_required
     return {"properties": properties, "required": required} if properties else None
 
 
-def _name(given: str, taken: Mapping[str, Any]) -> str:
-    """Return a valid tool name that is not taken."""
+def _name(given: str, taken: Mapping[str, Any], numbers: dict[str, int]) -> str:
+    """Return a valid tool name that is not taken. `numbers` has the last number that was added to each name."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", given).strip("_")[:_MAX_NAME] or "operation"
-    number = 1
-    unique = name
+    number = numbers.get(name, 1)
+    unique = name if number == 1 else _numbered(name, number)
     while unique in taken:
         number += 1
-        unique = f"{name[: _MAX_NAME - len(str(number)) - 1]}_{number}"
+        unique = _numbered(name, number)
+    numbers[name] = number
     return unique
 
 
-def _yaml(text: bytes) -> Any:
-    """Return the value of a YAML text, or None if it is not YAML. Dates stay strings, and only true and false are booleans, as in JSON."""
-    import yaml
-
-    class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        yaml_implicit_resolvers: ClassVar = {
-            first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] not in ("timestamp", "bool")]
-            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        }
-
-    Plain.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|false", re.IGNORECASE), list("tTfF"))
-    try:
-        return yaml.load(text, Loader=Plain)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-
-
-def _is_bounded(value: Any) -> bool:
-    """Return whether a value has a reasonable size: YAML anchors can expand a few lines into a huge or infinite value."""
-    rest = [value]
-    for _ in range(_MAX_VALUES):
-        if not rest:
-            return True
-        item = rest.pop()
-        if isinstance(item, dict | list):
-            rest.extend(item.values() if isinstance(item, dict) else item)
-    return False
+def _numbered(name: str, number: int) -> str:
+    return f"{name[: _MAX_NAME - len(str(number)) - 1]}_{number}"

@@ -1,6 +1,7 @@
 """Convert the schemas of an OpenAPI 3 document to JSON Schema, with references inlined.
 
-A schema that refers to itself, or grows too large, is cut to `{}`. Request schemas leave out read-only properties, response schemas
+A schema that refers to itself, or grows too large, is cut to `{}`; where all schemas of a document together grow too large, `BadInput` is
+raised. Request schemas leave out read-only properties, response schemas
 write-only ones. Response schemas keep examples, store the name of a referenced schema under `NAMED`, and have `CUT` where they are cut.
 """
 
@@ -16,25 +17,58 @@ _NOT_JSON_SCHEMA = frozenset({"xml", "discriminator", "externalDocs", "example",
 _KEYED_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})  # keys are names, not keywords
 _VALUES = frozenset({"default", "const", "enum", "examples", "example"})
 _MAX_PARTS = 5000  # of one tool's schema
+MAX_TOTAL = 4_000_000  # values in all schemas of a document, with references inlined
+_LONGEST_REFERENCE = 2000  # characters
+
+
+class SchemaBudget:
+    """Counts the values in all schemas of a document: many operations may refer to the same large schema."""
+
+    def __init__(self) -> None:
+        self._left = MAX_TOTAL
+        self._sizes: dict[int, tuple[Any, int]] = {}  # by identity; the value is kept, so that its identity stays its own
+
+    def take(self, values: int) -> None:
+        """Count values. Too many raise `BadInput`."""
+        self._left -= values
+        if self._left < 0:
+            raise BadInput(f"the schemas have more than {MAX_TOTAL:,} values, with references resolved", "Split the file.")
+
+    def take_all(self, value: Any) -> None:
+        """Count a value with everything in it."""
+        if isinstance(value, dict | list):
+            if id(value) not in self._sizes:
+                before = self._left
+                rest = [value]
+                while rest:
+                    item = rest.pop()
+                    self.take(1)
+                    rest.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+                self._sizes[id(value)] = (value, before - self._left)
+            else:
+                self.take(self._sizes[id(value)][1])
 
 
 class ReferenceInliner:
     """Inlines references and translates OpenAPI 3.0 to JSON Schema for one tool."""
 
-    def __init__(self, root: Mapping[str, Any], *, for_responses: bool = False) -> None:
+    def __init__(self, root: Mapping[str, Any], *, budget: SchemaBudget | None = None, for_responses: bool = False) -> None:
         self._root = root
+        self._budget = budget or SchemaBudget()
         self._left = _MAX_PARTS
         self._for_responses = for_responses
 
     def schema(self, value: Any, inside: tuple[str, ...]) -> Any:
         """Return a schema with references inlined. `inside` are the references that led here; a repeated one is a cycle."""
         if isinstance(value, list):
+            self._budget.take(len(value))
             return [self.schema(item, inside) for item in value]
         if not isinstance(value, dict):
             return value
         self._left -= 1
         if self._left < 0:
             return self._cut("")
+        self._budget.take(1 + len(value))
         reference = value.get("$ref")
         if isinstance(reference, str):
             if reference in inside:
@@ -49,6 +83,7 @@ class ReferenceInliner:
 
     def _item(self, key: str, item: Any, inside: tuple[str, ...]) -> Any:
         if key in _VALUES:
+            self._budget.take_all(item)
             return item
         if key in _KEYED_BY_NAME and isinstance(item, dict):
             hidden = "writeOnly" if self._for_responses else "readOnly"
@@ -70,7 +105,7 @@ def _to_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(plain.get(limit), bool) and plain.pop(limit) and bound in plain:
             plain[limit] = plain.pop(bound)
     if isinstance(plain.get("required"), list) and isinstance(plain.get("properties"), dict):
-        plain["required"] = [name for name in plain["required"] if name in plain["properties"]]
+        plain["required"] = [name for name in plain["required"] if isinstance(name, str) and name in plain["properties"]]
     if schema.get("nullable") is True:
         if isinstance(plain.get("type"), str):
             plain["type"] = [plain["type"], "null"]
@@ -100,6 +135,8 @@ def resolve(value: Any, document: Mapping[str, Any], where: str) -> dict[str, An
 
 def look_up(reference: str, root: Mapping[str, Any]) -> Any:
     """Return the target of a reference inside the document; any other reference raises `BadInput`."""
+    if len(reference) > _LONGEST_REFERENCE:
+        raise BadInput(f"$ref: expected at most {_LONGEST_REFERENCE:,} characters, got {len(reference):,}")
     if not reference.startswith("#"):
         raise BadInput(f"$ref {reference!r} points outside the file", "Bundle the API into one file first.")
     target: Any = root

@@ -105,7 +105,7 @@ def _read_templates(templates: Any) -> list[_Template]:
         except msgspec.ValidationError as error:
             raise BadInput(f"{where}: {explain_validation_error(str(error))}") from None
         if template.count.__class__ is not int or template.count < 1:
-            raise BadInput(f"{where}: count: expected a whole number of at least 1, got {dump(template.count)}")
+            raise BadInput(f"{where}: count: expected an integer of at least 1, got {dump(template.count)}")
         if empty := next((key for key, variants in template.variants.items() if not variants), None):
             raise BadInput(f"{where}: variants.{empty}: expected at least one variant, got none")
         if not template.id or any(template.id == other.id for other in read):

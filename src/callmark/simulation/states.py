@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import Struct, structs
 
 from callmark.calls.display import show_expected
-from callmark.calls.matchers import is_matcher, matches, wrap_literal
+from callmark.calls.matchers import is_matcher, wrap_literal
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.values import exact
+from callmark.calls.values import agrees, exact
+from callmark.errors import EvaluatorError
 from callmark.simulation.session import State, Toolbox
 from callmark.types import Call, EndStates, Tool
 
@@ -109,12 +110,20 @@ def _fill_matchers(value: Any, where: str, schema: Mapping[str, Any], results: S
         return {key: _fill_matchers(item, where, {}, results, substitutions) for key, item in value.items()}
     if "$literal" in value:
         return value["$literal"]
-    from_result = next((text for text in _texts_of_results(results) if matches(value, text, exact)), None)
-    if from_result is not None and ("$glob" in value or "$regex" in value):
-        return from_result
+    if "$glob" in value or "$regex" in value:
+        from_result = next((text for text in _texts_of_results(results) if _agrees(value, text)), None)
+        if from_result is not None:
+            return from_result
     filled = _example_value(value, where, schema, results, substitutions)
     substitutions.append((filled, value))
     return filled
+
+
+def _agrees(matcher: Mapping[str, Any], text: str) -> bool:
+    try:
+        return agrees(matcher, text)
+    except EvaluatorError:  # a pattern that takes too long with this text
+        return False
 
 
 def _example_value(

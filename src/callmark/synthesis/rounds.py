@@ -107,7 +107,7 @@ class Rounds:
         """Yield the conversations of a round in the order of their plans, and collect its errors."""
         if not finished.is_graded:
             return
-        predictions = match_predictions(Predictions(finished.folder.file(PREDICTIONS)))
+        predictions = match_predictions(Predictions(finished.folder.inside(PREDICTIONS), regular=True))
         conversations = []
         for plan, grade in zip(plans, finished.grades(), strict=True):
             prediction = predictions.find(plan, 0)

@@ -10,6 +10,7 @@ from callmark.config import Config, read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import load
 from callmark.grading.evaluators.policy_rules import read_rules
+from callmark.models.child_environment import pass_on
 from callmark.models.choice import check_prices, resolve_model
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
@@ -17,7 +18,7 @@ from callmark.runs.cache import Cache
 from callmark.runs.event_loop import run_sync
 from callmark.runs.runner import ProgressListener
 from callmark.runs.worker import Budget
-from callmark.simulation.open_simulator import inspect_tools, list_tools
+from callmark.simulation.open_simulator import agent_actions, inspect_tools, list_tools, user_actions
 from callmark.simulation.session import State
 from callmark.simulation.toolboxes import find_provider
 from callmark.synthesis.options import SEED, VALID_SHARE, SynthesisOptions
@@ -25,6 +26,7 @@ from callmark.synthesis.report import SynthesisReport
 from callmark.synthesis.scenario_world import ScenarioWorld
 from callmark.synthesis.synthesize import synthesize
 from callmark.synthesis.world import DEFAULT_WORLD, World, find_world, match_world
+from callmark.trust import Action, allow, authorize, decided_by
 from callmark.types import Case, Tool
 from callmark.wording import pluralize
 
@@ -51,7 +53,9 @@ def synth(
     cache: bool = True,
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
+    env: Sequence[str] = (),
     config: str | None = None,
+    trust: bool = False,
     progress: ProgressListener | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> SynthesisReport:
@@ -81,7 +85,9 @@ def synth(
         cache: Use the response cache, so that identical requests are not sent again.
         max_cost: Stop when this cost is reached. A model needs a price.
         max_tokens_total: Stop when this number of tokens is reached.
+        env: Names of environment variables that programs (`mcp:COMMAND`, `cmd:COMMAND`) get, in addition to path, home and locale.
         config: Path of the configuration file; `callmark.toml` by default.
+        trust: Allow what a `callmark.toml` in the current folder and `.env` run, import and send.
         progress: Notified of each conversation.
         warn: Called with each warning.
 
@@ -93,6 +99,10 @@ def synth(
         StorageError: A file cannot be written.
     """
     keys, settings = Keys.here(), read_config(config)
+    pass_on(env, keys)
+    decide = allow if trust else None
+    with decided_by(decide):
+        authorize(_actions(agent, user, settings, keys))
     options = _options(
         fspath(out),
         keys,
@@ -125,7 +135,18 @@ def synth(
             warn(f"{keys.hide(opened.problem)}.")
         return opened
 
-    return synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
+    with decided_by(decide):
+        return synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
+
+
+def _actions(agent: str | ModelSettings | None, user: str | ModelSettings | None, config: Config, keys: Keys) -> list[Action]:
+    """Return what the agent and the user would run, import or send because a file names it."""
+    found: list[Action] = []
+    for model, actions in ((agent, agent_actions), (user, user_actions)):
+        if model is not None:
+            name, settings = resolve_model(model, config.models)
+            found += actions(settings, keys, source=config.found if name else "")
+    return found
 
 
 def _options(
@@ -154,7 +175,7 @@ def _options(
         chosen: World = ScenarioWorld(plans, label, world=found, tools=specs)
     elif found is None:
         missing = "--scenarios is" if agent is not None else "--scenarios and --agent are"
-        raise BadInput(f"conversations with these tools cannot be planned: {missing} missing", _HINT)
+        raise BadInput(f"callmark cannot plan conversations for these tools: {missing} missing", _HINT)
     else:
         chosen = found
         if state is not None:
@@ -203,7 +224,7 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
     seen: set[str] = set()
     for case in found:
         if case.id in seen:
-            raise BadInput(f"{f'{case.place}: ' if case.place else ''}duplicate scenario id {case.id!r}")
+            raise BadInput(f"{f'{case.place}: ' if case.place else ''}duplicate scenario ID {case.id!r}")
         seen.add(case.id)
     return found
 

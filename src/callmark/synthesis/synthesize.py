@@ -76,7 +76,7 @@ def _check_output_folder(options: SynthesisOptions) -> None:
     folder = Path(options.out)
     is_started = (folder / RUNS / "round-1.jsonl").exists()
     if is_started and not options.resume:
-        raise BadInput(f"{scrub(options.out)} already contains a synthesis", "Pass --resume to continue it, or choose another -o.")
+        raise BadInput(f"{scrub(options.out)} already contains synthesized data", "Pass --resume to continue it, or choose another -o.")
     existing = [name for name in (TRAIN, VALID, REJECTED, PLANS) if (folder / name).exists()]
     if existing and not is_started:
         raise BadInput(f"{scrub(str(folder / existing[0]))} already exists, and was not written by callmark synth", "Choose another -o.")

@@ -4,14 +4,13 @@ from array import array
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 
 import msgspec
 
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
 from callmark.runs.run import Run
-from callmark.runs.store import GRADES, PREDICTIONS
+from callmark.runs.store import GRADES
 from callmark.types import Prediction
 from callmark.viewer.case_columns import CaseColumns
 from callmark.viewer.predicted_calls import CallsAt, PredictedCallsReader, read_prediction_at
@@ -24,12 +23,11 @@ class GradedRows:
         self.run = run
         self.columns = CaseColumns(run.info.metrics, headline=run.headline, fault_evaluators=run.fault_evaluators)
         self.source_rows = array("q")  # for each row, a lower bound of its case's row in the dataset
-        self._predictions = run.folder.file(PREDICTIONS)
         self._prediction_offsets = array("q")  # -1 without a prediction
 
     def read(self) -> Iterator[GradeRecord]:
         """Yield the grades one by one, each after its row has been added."""
-        reader = PredictedCallsReader(self._predictions)
+        reader = PredictedCallsReader(self.run.folder)
         expanded = self.run.info.dataset.expanded
         source_row = -1
         last: str | None = None
@@ -49,12 +47,12 @@ class GradedRows:
     def prediction(self, row: int) -> Prediction | None:
         """Return the prediction of a row; None if there is none or it can no longer be read."""
         offset = self._prediction_offsets[row]
-        return None if offset < 0 else read_prediction_at(self._predictions, offset)
+        return None if offset < 0 else read_prediction_at(self.run.folder, offset)
 
     def grade(self, row: int) -> GradeRecord:
         """Return the grade of a row, read from the file again. A missing or changed file raises `BadInput`."""
         try:
-            with Path(self.run.folder.file(GRADES)).open("rb") as lines:
+            with self.run.folder.open(GRADES) as lines:
                 lines.seek(self._grade_offsets[row])
                 return read_grade(lines.readline())
         except (OSError, IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -66,5 +64,5 @@ class GradedRows:
 
     @cached_property
     def _grade_offsets(self) -> list[int]:
-        with Path(self.run.folder.file(GRADES)).open("rb") as lines:
+        with self.run.folder.open(GRADES) as lines:
             return list(accumulate(map(len, lines), initial=0))

@@ -79,15 +79,15 @@ class OpenedRun:
             return None
         grade, prediction = self._rows.grade(row), self._rows.prediction(row)
         cases = self._current_cases()
-        problem = cases.problem
-        found = None if problem else cases.find(grade.case, grade.conversation, self._rows.source_rows[row])
+        notice = cases.notice
+        found = None if notice else cases.find(grade.case, grade.conversation, self._rows.source_rows[row])
         conversation, placed = found or (None, None)
         messages: tuple[Message, ...] = conversation.messages if conversation else ()
         length, tail = (placed.prompt_length, placed.prompt_tail) if placed else (None, ())
         if prediction is not None and prediction.transcript:
             messages, length, tail = prediction.transcript, None, ()
         return {
-            **case_data(self.name, grade, placed.case if placed else None, prediction, problem=problem),
+            **case_data(self.name, grade, placed.case if placed else None, prediction, problem=notice),
             "conversation": grade.conversation,
             "prompt_length": length,
             "prompt_tail": [message_data(message) for message in tail],
@@ -152,7 +152,7 @@ class OpenedRun:
         if tally:
             _add_all(tally, uncounted)
         with suppress(BadInput, OSError):  # raised again by the request for a case
-            self._publish(problem=self._cases.problem)
+            self._publish(problem=self._cases.notice)
             if count > _SMALL_RUN:
                 self._rows.build_index()
                 self._cases.build_index()

@@ -108,6 +108,26 @@ def expected_call_data(call: Call) -> dict[str, Any]:
     return {**call_data(call, show_expected_call), "shown": _shown_values(call.arguments)}
 
 
+def _expected_by_faults(grade: GradeRecord, index: int) -> dict[str, Any]:
+    """Return an expected call as far as the faults name it: the arguments that differ, or the whole call as `code`. Others are unknown."""
+    faults = [fault for fault in grade.faults if fault.expected_index == index]
+    arguments = {
+        fault.argument: fault.expected
+        for fault in faults
+        if fault.argument is not None and fault.kind not in ("extra_argument", "unknown_argument")
+    }
+    code = next((fault.expected for fault in faults if fault.argument is None and isinstance(fault.expected, str)), "")
+    return {
+        "name": grade.expected[index],
+        "arguments": arguments,
+        "malformed": "",
+        "text": "",
+        "code": code,
+        "shown": _shown_values(arguments),
+        "partial": True,
+    }
+
+
 def _shown_values(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values that are not shown as their JSON, as text."""
     shown: dict[str, str] = {}
@@ -133,11 +153,14 @@ def message_data(message: Message) -> dict[str, Any]:
 def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Prediction | None, *, problem: str = "") -> dict[str, Any]:
     """Return a case in one trial, without its conversation.
 
-    If the dataset is missing, `case` is None and only the names of the expected calls are known. Without a prediction, only the names of
-    the actual calls are known.
+    If the dataset is missing, `case` is None, and of the expected calls only their names and what the faults say about them is known.
+    Without a prediction, only the names of the actual calls are known.
     """
     accepted = [case.expected, *case.alternatives] if case else []
-    expected = accepted.pop(grade.alternative) if grade.alternative < len(accepted) else tuple(map(_named_call, grade.expected))
+    if grade.alternative < len(accepted):
+        expected = [expected_call_data(call) for call in accepted.pop(grade.alternative)]
+    else:
+        expected = [_expected_by_faults(grade, index) for index in range(len(grade.expected))]
     actual = prediction.calls if prediction else tuple(map(_named_call, grade.actual))
     usage = grade.usage
     return {
@@ -156,7 +179,7 @@ def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Predi
         "ending": grade.ending,
         "finish_reason": prediction.finish_reason if prediction else "",
         "usage": to_builtins(usage) if usage else None,
-        "expected": [expected_call_data(call) for call in expected],
+        "expected": expected,
         "alternatives": [[expected_call_data(call) for call in calls] for calls in accepted],
         "actual": [call_data(call) for call in actual],
         "pairs": grade.pairs,
@@ -245,7 +268,7 @@ def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], 
 def _warnings(against: RunComparison) -> list[str]:
     warnings = []
     if against.common:
-        warnings.append(f"{against.first} and {against.second} have different datasets: their cases are matched by id")
+        warnings.append(f"{against.first} and {against.second} have different datasets: their cases are matched by ID")
     if settings := ", ".join(against.differing_settings):
         warnings.append(f"{against.first} and {against.second} were graded with different settings ({settings})")
     if against.unshared_metrics:

@@ -5,7 +5,6 @@ If a trial has several predictions, `formats.matching.supersedes` decides which 
 
 from collections.abc import Generator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -14,9 +13,8 @@ from msgspec import Struct
 from callmark.errors import BadInput
 from callmark.formats.matching import supersedes
 from callmark.formats.predictions import read_prediction
+from callmark.runs.store import PREDICTIONS, RunFolder
 from callmark.types import Call, Prediction
-
-_BUFFER = 1 << 18
 
 
 class PredictedCalls(Struct, gc=False):
@@ -40,13 +38,14 @@ _decode = msgspec.json.Decoder(PredictedCalls).decode
 
 
 class PredictedCallsReader:
-    """Finds the calls of predictions in a file, which is read only as far as needed.
+    """Finds the calls of predictions of a run, whose file is read only as far as needed.
 
-    Predictions that come before the requested one are held until they are requested. A missing file has no predictions.
+    Predictions that come before the requested one are held until they are requested. A missing file has no predictions, and so has anything
+    but a regular file.
     """
 
-    def __init__(self, path: str) -> None:
-        self._lines = _read_lines(Path(path))
+    def __init__(self, folder: RunFolder) -> None:
+        self._lines = _read_lines(folder)
         self._held: dict[tuple[str, int], CallsAt] = {}
 
     def find(self, case: str, trial: int) -> CallsAt:
@@ -81,30 +80,29 @@ def read_predicted_calls(line: bytes) -> PredictedCalls | None:
     return None if row.case is None else PredictedCalls(row.case, prediction.calls, prediction.trial, prediction.error)
 
 
-def read_prediction_at(path: str, offset: int) -> Prediction | None:
+def read_prediction_at(folder: RunFolder, offset: int) -> Prediction | None:
     """Return the prediction whose line starts at an offset; None if it cannot be read."""
-    with suppress(OSError, BadInput), Path(path).open("rb") as lines:
+    with suppress(OSError, BadInput), folder.open(PREDICTIONS) as lines:
         lines.seek(offset)
         return read_prediction(lines.readline(), whole=True).prediction
     return None
 
 
-def superseded_errors(path: Path) -> set[tuple[str, int]]:
-    """Return the cases and trials of a file that have a result, so that an earlier error no longer counts. Incomplete lines are skipped."""
-    if not path.is_file():
-        return set()
-    with path.open("rb") as lines:
+def superseded_errors(folder: RunFolder) -> set[tuple[str, int]]:
+    """Return the cases and trials of a run that have a result, so that an earlier error no longer counts. Incomplete lines are skipped."""
+    with suppress(OSError, BadInput), folder.open(PREDICTIONS) as lines:
         found = (read_predicted_calls(line) for line in lines if line.endswith(b"\n"))
         return {
             (predicted.case, predicted.trial)
             for predicted in found
             if predicted is not None and supersedes(error=bool(predicted.error), earlier_error=True)
         }
+    return set()
 
 
-def _read_lines(path: Path) -> Generator[tuple[int, PredictedCalls], None, None]:
+def _read_lines(folder: RunFolder) -> Generator[tuple[int, PredictedCalls], None, None]:
     offset = 0
-    with suppress(OSError), path.open("rb", buffering=_BUFFER) as lines:
+    with suppress(OSError, BadInput), folder.open(PREDICTIONS) as lines:
         for line in lines:
             predicted = read_predicted_calls(line)
             if predicted is not None:

@@ -4,7 +4,7 @@ The table has every case. Case details and conversations are each included up to
 were left out. Memory grows with the rows of the table and with that size, not with the dataset.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Any
 
@@ -30,8 +30,10 @@ _ERROR_SCORE = 2.0  # higher than every score, so that errors are dropped first
 _encode = msgspec.json.Encoder().encode
 
 
-def write_report(runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES) -> dict[str, int]:
-    """Write the report of these runs and return how much was left out.
+def write_report(
+    runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES, warn: Callable[[str], None] = lambda sentence: None
+) -> dict[str, int]:
+    """Write the report of these runs and return how much was left out. `warn` gets a sentence for each dataset that cannot be shown.
 
     Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
@@ -41,14 +43,17 @@ def write_report(runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES) -
         raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()
     contents = ReportContents(max_bytes)
-    write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents)), (tail,)))
+    write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents, warn)), (tail,)))
     return contents.left_out()
 
 
-def report_data(runs: Sequence[Run], contents: "ReportContents") -> Iterator[bytes]:
+def report_data(runs: Sequence[Run], contents: "ReportContents", warn: Callable[[str], None] = lambda sentence: None) -> Iterator[bytes]:
     """Yield the JSON of a report piece by piece, filling `contents` along the way."""
     names = _unique_names(runs)
     read = [_ReportRun(name, run) for name, run in zip(names, runs, strict=True)]
+    for run in read:
+        if run.cases.notice:
+            warn(f"{run.run.folder}: {run.cases.notice}")
     yield b'{"runs":['
     for index, run in enumerate(read):
         yield b"," * (index > 0) + run.run_json()
@@ -112,7 +117,7 @@ class _ReportRun:
     def run_json(self) -> bytes:
         columns = self.rows.columns
         return page_json(
-            run_data(self.name, self.run.info, self._summary, names=columns.names(), trials=columns.trials, problem=self.cases.problem)
+            run_data(self.name, self.run.info, self._summary, names=columns.names(), trials=columns.trials, problem=self.cases.notice)
         )
 
     def rows_json(self) -> bytes:
@@ -176,7 +181,7 @@ class ReportContents:
         length, tail = (placed.prompt_length, placed.prompt_tail) if placed else (None, ())
         if prediction is not None and prediction.transcript:
             conversation, length, tail = self._add_conversation(prediction.transcript, score), None, ()
-        found = case_data(run.name, grade, placed.case if placed else None, prediction, problem=run.cases.problem)
+        found = case_data(run.name, grade, placed.case if placed else None, prediction, problem=run.cases.notice)
         key = f"{run.name}\0{row}"
         self._case_keys[key] = (run.name, f"{found['id']}#{found['trial']}", conversation)
         prompt = {"prompt_length": length, "prompt_tail": [message_data(message) for message in tail]}

@@ -2,32 +2,33 @@
 
 from array import array
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.formats.format import row_id
-from callmark.formats.rows import Rows
+from callmark.formats.rows import Rows, open_file
 from callmark.types import Place
 
-_BUFFER = 1 << 18
 _EMPTY = Raw(b"{}")
 
 
 class RowIndex:
-    """The offsets of a file's rows. A file that is compressed or not JSONL has none and is read from the beginning."""
+    """The offsets of a file's rows. A file that is compressed or not JSONL has none and is read from the beginning.
+
+    Its path comes from `run.json`: anything but a regular file raises `BadInput`.
+    """
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
+        self._path = path
         self._offsets = array("q")
         self._line_numbers = array("q")
-        rows = Rows(path)
+        rows = Rows(path, regular=True)
         rows.close()
         if rows.unit != "line" or rows.compression is not None:
             return
-        with self._path.open("rb", buffering=_BUFFER) as lines:
+        with open_file(path, path, regular=True) as lines:
             offset = 0
             for number, line in enumerate(lines, 1):
                 if not line.isspace():
@@ -39,7 +40,7 @@ class RowIndex:
         """Yield the rows from `start` on: index, line number, bytes. Yield nothing if the file has no index or no such row."""
         if not 0 <= start < len(self._offsets):
             return
-        with self._path.open("rb") as lines:
+        with open_file(self._path, self._path, regular=True) as lines:
             lines.seek(self._offsets[start])
             index = start
             for number, line in enumerate(lines, self._line_numbers[start]):

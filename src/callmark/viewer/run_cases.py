@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from itertools import groupby, islice, takewhile
+from itertools import chain, groupby, islice, takewhile
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from callmark.calls.strict import scrub
-from callmark.data.expand import decision_points
+from callmark.calls.history import Histories
+from callmark.data.expand import cut
 from callmark.errors import BadInput
 from callmark.formats import load_tools
 from callmark.formats.dataset import file_digest
@@ -22,12 +22,14 @@ from callmark.formats.format import ReadContext
 from callmark.runs.manifest import Manifest
 from callmark.runs.source import CaseSource, PlacedCase
 from callmark.runs.store import RunFolder
-from callmark.types import Case, Conversation, Message, Place
+from callmark.types import Case, Conversation, Message, Place, SourceRow
 from callmark.viewer.row_index import RowIndex, may_have_id
-from callmark.wording import end_sentence
 
 _ROWS_READ_ANYWAY = 16  # after the expected row of a case; beyond them, only rows that seem to have its id are read
 _MAX_NEIGHBORS = 64  # rows read before and after a case to find others of its conversation
+_VALUES_NOT_SHOWN = "Expected values are shown only where a fault names them"
+_PROMPTS_NOT_SHOWN = f"Its conversations are not shown. {_VALUES_NOT_SHOWN}."
+_SCENARIOS_NOT_SHOWN = f"The instructions of its scenarios are not shown. {_VALUES_NOT_SHOWN}; conversations are from the predictions."
 
 
 class CaseInConversation(Struct, frozen=True):
@@ -76,43 +78,70 @@ class RunCases:
         """Why the cases cannot be shown; empty if they can."""
         name = self._info.name
         if not os.path.isfile(self.path):
-            return f"The dataset {name} is missing, so its conversations are not shown. Check that it was not moved or deleted."
+            return f"The dataset {name} is missing. Check that it was not moved or deleted."
         if self._tools and not os.path.isfile(self._tools):
-            return "The file with the tools of the dataset is missing, so its conversations are not shown."
+            return "The file with the tools of the dataset is missing."
         try:
-            if self._tools and file_digest(self._tools) != self._info.tools_digest:
-                return "The tools of the dataset have changed since the run, so its conversations are not shown."
+            if self._tools and file_digest(self._tools, regular=True) != self._info.tools_digest:
+                return "The tools of the dataset have changed since the run."
             with self._open() as source:
                 if source.digest() != self._info.digest:
-                    return f"The dataset {name} has changed since the run, so its conversations are not shown."
-        except BadInput as error:
-            return f"The dataset cannot be read: {end_sentence(scrub(str(error)))}"
+                    return f"The dataset {name} has changed since the run."
+        except BadInput:  # its message may quote the file, which need not be the dataset of the run
+            return f"The dataset {name} cannot be read. callmark stats says why."
         return ""
 
-    def conversations(self) -> Iterator[CaseConversation]:
-        """Yield all cases by conversation, in the order of their grades."""
+    @property
+    def notice(self) -> str:
+        """The problem of a graded run, and what is not shown because of it; empty if the cases can be shown."""
+        return f"{self.problem} {_SCENARIOS_NOT_SHOWN if self._info.kind == 'scenarios' else _PROMPTS_NOT_SHOWN}" if self.problem else ""
+
+    def cases(self) -> Iterator[PlacedCase]:
+        """Yield all cases, in the order of their grades."""
         with self._open() as source:
-            for _, group in groupby(source.read().first_cases(), key=_conversation_key):
-                placed = list(group)
-                whole = placed[0].conversation
-                cases = [item.case for item in placed]
-                yield _share_longest_history(cases) if whole is None else _cut_from(whole, cases)
+            yield from source.read().first_cases()
+
+    def conversations(self) -> Iterator[CaseConversation]:
+        """Yield all cases by conversation, in the order of their grades. Cases of a known conversation are without their messages: each
+        would hold a long history of its own.
+        """
+        for whole, group in self._groups():
+            if whole is None:
+                yield _share_longest_history([placed.case for placed in group])
+            else:
+                yield CaseConversation(whole.messages, [_without_history(_cut_from(placed.case)) for placed in group])
 
     def find(self, case: str, conversation: str | None, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
         """Return a case and its conversation; None if it is not in the dataset. `source_row` is a lower bound of its row there."""
         # the suffix `~2` of a repeated conversation id depends on the rows before it
         has_unique_name = not (self._info.expanded and "~" in (conversation or "~"))
-        if has_unique_name and not find_format(self._info.format).recorded:
+        row_format = find_format(self._info.format)
+        if has_unique_name and not row_format.recorded and row_format.define is None:
             context = self._read_context()
             expanded = self._info.expanded
             for at, row in self._rows_with_id((conversation if expanded else case) or "", source_row, context):
                 if expanded:
-                    candidate = _cut_from(row, list(decision_points(row)))
-                else:
-                    candidate = _share_longest_history(self._neighbors(at, row, context))
-                if found := _find_case((candidate,), case):
+                    histories = Histories(row)
+                    for point in cut(histories):
+                        if point.id == case:
+                            return _alone(row, histories.complete(point))
+                elif found := _find_case(_share_longest_history(self._neighbors(at, row, context)), case):
                     return found
-        return _find_case(self.conversations(), case)
+        for whole, group in self._groups():
+            if whole is None:
+                if found := _find_case(_share_longest_history([placed.case for placed in group]), case):
+                    return found
+            else:
+                for placed in group:
+                    if placed.case.id == case:
+                        return _alone(whole, placed.case)
+        return None
+
+    def _groups(self) -> Iterator[tuple[Conversation | None, Iterable[PlacedCase]]]:
+        """Yield the cases by conversation, each group with the conversation that it was cut from; None if that is not known."""
+        for _, cases in groupby(self.cases(), key=_conversation_key):
+            first = next(cases)
+            yield first.conversation or first.case.original.conversation, chain((first,), cases)  # noqa: B031 - the rest of the group
 
     def build_index(self) -> None:
         """Find the offsets of the file's rows before the first request for a case."""
@@ -127,7 +156,8 @@ class RunCases:
         info = self._info
         row_kind = "conversations" if info.expanded else info.kind
         return CaseSource(
-            self.path, format_name=info.format, tools=self._tools, skip_bad=True, name=info.name, limit=info.limit, row_kind=row_kind
+            self.path, format_name=info.format, tools=self._tools, skip_bad=True, name=info.name, limit=info.limit, row_kind=row_kind,
+            regular=True,
         )  # fmt: skip
 
     def _rows_with_id(self, name: str, source_row: int, context: ReadContext) -> Iterator[tuple[int, Conversation]]:
@@ -159,7 +189,7 @@ class RunCases:
         return None
 
     def _read_context(self) -> ReadContext:
-        return load_tools(self._tools) if self._tools else ReadContext()
+        return load_tools(self._tools, regular=True) if self._tools else ReadContext()
 
 
 def _while_same_conversation(case: Case, rows: Iterable[Conversation | None]) -> Iterator[Case]:
@@ -180,8 +210,19 @@ def _share_longest_history(cases: list[Case]) -> CaseConversation:
     return CaseConversation(longest, [_in_conversation(case, longest) for case in cases])
 
 
-def _cut_from(conversation: Conversation, cases: list[Case]) -> CaseConversation:
-    return CaseConversation(conversation.messages, [_in_conversation(case, conversation.messages) for case in cases])
+def _cut_from(case: Case) -> CaseInConversation:
+    """Return a case of a known conversation: the messages before the one with the call are shared."""
+    length = case.source.message if case.source else 0
+    return CaseInConversation(case, length, case.messages[length:])
+
+
+def _alone(conversation: Conversation, case: Case) -> tuple[CaseConversation, CaseInConversation]:
+    placed = _cut_from(case)
+    return CaseConversation(conversation.messages, [placed]), placed
+
+
+def _without_history(placed: CaseInConversation) -> CaseInConversation:
+    return structs.replace(placed, case=structs.replace(placed.case, messages=(), original=SourceRow()))
 
 
 def _in_conversation(case: Case, messages: tuple[Message, ...]) -> CaseInConversation:
@@ -195,7 +236,5 @@ def _in_conversation(case: Case, messages: tuple[Message, ...]) -> CaseInConvers
     return CaseInConversation(case, length, case.messages[length:])
 
 
-def _find_case(conversations: Iterable[CaseConversation], case: str) -> tuple[CaseConversation, CaseInConversation] | None:
-    return next(
-        ((conversation, placed) for conversation in conversations for placed in conversation.cases if placed.case.id == case), None
-    )  # fmt: skip
+def _find_case(conversation: CaseConversation, case: str) -> tuple[CaseConversation, CaseInConversation] | None:
+    return next(((conversation, placed) for placed in conversation.cases if placed.case.id == case), None)

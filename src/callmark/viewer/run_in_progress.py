@@ -1,13 +1,12 @@
 """A run that is not finished or not graded: its predictions are graded in memory as they arrive. No file is written or locked.
 
 Rows are in the order in which predictions arrive. An incomplete last line is read later. Unreadable lines are skipped, and so are further
-predictions for the same trial.
+predictions for the same trial. Evaluators that `run.json` names by their module are left out: looking at a run imports nothing.
 """
 
 import time
 from array import array
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,6 +16,7 @@ from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.grading.grader import Grader
+from callmark.grading.settings import DEFAULT_EVALUATORS, SIMULATION_EVALUATORS, without_imports
 from callmark.runs.run import headline_metric
 from callmark.runs.store import PREDICTIONS, RunFolder
 from callmark.types import Case, Prediction
@@ -36,17 +36,20 @@ class RunInProgress:
         self.name = name
         self.folder = RunFolder(path)
         manifest = self.folder.read()
-        self._file = Path(self.folder.file(PREDICTIONS))
         self._cases = RunCases(self.folder, manifest)
-        self._grader = Grader(manifest.grading)
+        grading, self._left_out = without_imports(manifest.grading)
+        if not grading.evaluators:
+            evaluators = SIMULATION_EVALUATORS if manifest.dataset.kind == "scenarios" else DEFAULT_EVALUATORS
+            grading = structs.replace(grading, evaluators=evaluators)
+        self._grader = Grader(grading)
         fault_evaluators = self._grader.fault_evaluators(scenarios=manifest.dataset.kind == "scenarios")
-        self.info = structs.replace(manifest, metrics=self._grader.metrics)
+        self.info = structs.replace(manifest, grading=grading, metrics=self._grader.metrics)
         self._columns = CaseColumns(self.info.metrics, headline=headline_metric(self.info), fault_evaluators=fault_evaluators)
         self._tally = Tally(self.info.metrics, fault_evaluators=fault_evaluators, ignore=self.info.grading.ignore)
         self._lock = Lock()
         self._read_bytes = 0  # of the file of predictions
         self._caught_up = False
-        self._superseded = superseded_errors(self._file)
+        self._superseded = superseded_errors(self.folder)
         self._next_cases = self._read_cases()
         self._cases_ahead: dict[str, tuple[int, Case]] = {}
         self._graded_trials: dict[str, set[int]] = {}  # by case
@@ -63,11 +66,18 @@ class RunInProgress:
             summary = self._tally.summary(intervals="none")
             found = run_data(
                 self.name, self.info, summary, names=self._columns.names(), trials=self._columns.trials,
-                ready=self._caught_up, problem=self._cases.problem,
+                ready=self._caught_up, problem=self._problem,
             )  # fmt: skip
             rows = len(self._columns)
         status = "running" if self.info.status == "complete" else self.info.status  # complete, but not graded yet
         return {**found, "status": status, "predictions": rows, "cases": len(self._graded_trials)}
+
+    @property
+    def _problem(self) -> str:
+        """What cannot be shown: the cases, or the metrics of evaluators that would have to be imported."""
+        names = " and ".join(self._left_out)
+        left_out = f"The metrics of {names} appear when the run is graded, because viewing it imports no code." if names else ""
+        return " ".join(filter(None, (self._cases.problem, left_out)))
 
     def rows_data(self, start: int, limit: int) -> dict[str, Any]:
         """Return up to `limit` rows from `start` on, as far as they exist yet."""
@@ -82,7 +92,7 @@ class RunInProgress:
         """Return a case in one trial, with its conversation; None if it has no prediction yet."""
         with self._lock:
             row = self._columns.row_of(case, trial)
-        prediction = None if row is None else read_prediction_at(str(self._file), self._prediction_offsets[row])
+        prediction = None if row is None else read_prediction_at(self.folder, self._prediction_offsets[row])
         if row is None or prediction is None:
             return None
         found = self._find(prediction.case, self._source_rows[row])
@@ -108,10 +118,10 @@ class RunInProgress:
         deadline = time.monotonic() + _GRADING_TIME
         with self._lock:
             self._caught_up = bool(self._cases.problem)
-            if self._caught_up or not self._file.is_file():
+            if self._caught_up or not self.folder.has(PREDICTIONS):
                 self._caught_up = True
                 return
-            with self._file.open("rb") as lines:
+            with self.folder.open(PREDICTIONS) as lines:
                 lines.seek(self._read_bytes)
                 for line in lines:
                     if not line.endswith(b"\n"):
@@ -159,8 +169,11 @@ class RunInProgress:
 
     def _read_cases(self) -> Iterator[tuple[int, Case]]:
         """Yield the cases, each with a lower bound of its row in the dataset."""
-        index = 0
-        for conversation_index, conversation in enumerate(self._cases.conversations()):
-            for placed in conversation.cases:
-                yield (conversation_index if self.info.dataset.expanded else index), placed.case
-                index += 1
+        if not self.info.dataset.expanded:
+            yield from ((index, placed.case) for index, placed in enumerate(self._cases.cases()))
+            return
+        row, last = -1, None
+        for placed in self._cases.cases():
+            row += placed.conversation is not last
+            last = placed.conversation
+            yield row, placed.case

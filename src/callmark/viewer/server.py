@@ -7,13 +7,16 @@ of the folder, and a request for data with a wrong token. Only GET and HEAD are 
 import re
 import secrets
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callmark.errors import BadInput
+from callmark.models.open_files import allow_open_files
 from callmark.viewer.bundle import page_file
 from callmark.viewer.page_json import page_json
 from callmark.viewer.run_collection import NotFound, PathTraversal, RunCollection
@@ -40,7 +43,9 @@ _HEADERS = (
 _PATH = re.compile(r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare)", re.ASCII)
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
 _MAX_ROWS = 50_000
+_CONNECTIONS = 4096  # that may be open at the same time, if the system permits it
 _MAX_INTEGER = 1 << 53
+_TIME_LIMIT = 120  # seconds for a request; comparing very large runs takes a while
 
 
 def new_token() -> str:
@@ -74,6 +79,7 @@ def serve(runs: RunCollection, listener: socket.socket, token: str, *, on_ready:
             await super().startup(sockets)
             on_ready()
 
+    allow_open_files(_CONNECTIONS)
     app: Any = application(runs, token=token, port=listener.getsockname()[1])
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1)
     try:
@@ -132,13 +138,14 @@ def _is_one_of(given: list[bytes], allowed: set[bytes]) -> bool:
 
 
 def _routes(runs: RunCollection) -> "Starlette":
+    import anyio.to_thread
     from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.routing import Route
 
     def json_endpoint(
-        find: "Callable[[Request], dict[str, Any]]", encode: Callable[[Any], bytes] = page_json, *, urgent: bool = True
-    ) -> "Callable[[Request], Response]":
+        find: "Callable[[Request], Any]", encode: Callable[[Any], bytes] = page_json, *, urgent: bool = True
+    ) -> "Callable[[Request], Awaitable[Response]]":
         """Return the handler of a path. An `urgent` one pauses background work; one that waits for background work must not be urgent."""
 
         def respond(request: "Request") -> Response:
@@ -152,7 +159,14 @@ def _routes(runs: RunCollection) -> "Starlette":
                 status = 403 if isinstance(error, PathTraversal) else 404 if isinstance(error, NotFound) else 400
                 return Response(page_json({"error": str(error), "hint": error.hint}), status, media_type="application/json")
 
-        return respond
+        async def respond_in_time(request: "Request") -> Response:
+            request.state.arrived = time.monotonic()
+            with anyio.move_on_after(_TIME_LIMIT):  # a worker that hangs, such as on a network drive, is given up
+                return await anyio.to_thread.run_sync(respond, request, abandon_on_cancel=True)
+            problem = {"error": f"The viewer did not answer within {_TIME_LIMIT} seconds", "hint": "The folder may be on a slow disk."}
+            return Response(page_json(problem), 503, media_type="application/json")
+
+        return respond_in_time
 
     def run(request: "Request") -> dict[str, Any]:
         return runs.open_run(_text_parameter(request, "name")).run_data()
@@ -171,9 +185,14 @@ def _routes(runs: RunCollection) -> "Starlette":
     def compare(request: "Request") -> dict[str, Any]:
         return runs.comparison_data(request.query_params.getlist("name"))
 
-    def page(request: "Request") -> Response:
+    def all_runs(request: "Request") -> bytes:
+        return runs.list_json(request.state.arrived)
+
+    page_text = cache(page_file)
+
+    async def page(request: "Request") -> Response:  # not in a worker: the page loads even if all workers are busy
         name = request.path_params.get("name", "index.html")
-        text = page_file(name)
+        text = page_text(name)
         if text is None:
             return Response(status_code=404)
         return Response(text, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
@@ -182,7 +201,7 @@ def _routes(runs: RunCollection) -> "Starlette":
         routes=[
             Route("/", page, methods=["GET"]),
             Route("/page/{name}", page, methods=["GET"]),
-            Route("/api/runs", json_endpoint(lambda request: runs.list_data(), urgent=False), methods=["GET"]),
+            Route("/api/runs", json_endpoint(all_runs, bytes, urgent=False), methods=["GET"]),
             Route("/api/run", json_endpoint(run, urgent=False), methods=["GET"]),
             Route("/api/rows", json_endpoint(rows, msgspec.json.encode), methods=["GET"]),
             Route("/api/case", json_endpoint(case), methods=["GET"]),
@@ -205,5 +224,5 @@ def _integer_parameter(request: "Request", name: str, default: int) -> int:
     if given is None:
         return default
     if not given.isascii() or not given.isdigit() or len(given) > 16 or int(given) > _MAX_INTEGER:
-        raise BadInput(f"{name}: expected a whole number, got {given[:40]!r}")
+        raise BadInput(f"{name}: expected an integer, got {given[:40]!r}")
     return int(given)

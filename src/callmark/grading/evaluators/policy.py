@@ -7,7 +7,9 @@ Calls count whatever their results. Without a transcript, only rules that calls 
 metrics are not applicable.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -16,7 +18,7 @@ from msgspec.structs import force_setattr
 
 from callmark.calls.confirmation import is_confirmation
 from callmark.calls.results import match_results
-from callmark.calls.sequence import CallPattern, CallWithResult, PatternStep, find_pattern
+from callmark.calls.sequence import CallWithResult, last_calls
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
 from callmark.grading.evaluators.policy_rules import Rule, RuleKind, read_rules
@@ -24,7 +26,6 @@ from callmark.types import Message, Note
 
 _MAX_NOTES = 20  # violations of one rule in one conversation
 _SHOWN = 80  # characters of a user's text
-_ANY = PatternStep("*")
 
 
 class Violation(Struct, frozen=True):
@@ -94,9 +95,8 @@ class _Conversation(Struct, frozen=True):
     def last_user_text(self, call: int) -> str | None:
         """Return the user's last message before a call; None if there is none."""
         message = self.messages[call]
-        if message is None:
-            return None
-        return max(((index, text) for index, text in self.user_texts if index < message), default=(0, None))[1]
+        before = 0 if message is None else bisect_left(self.user_texts, message, key=lambda indexed: indexed[0])
+        return self.user_texts[before - 1][1] if before else None
 
 
 def _conversation(attempt: Attempt) -> _Conversation:
@@ -121,7 +121,7 @@ def _read_transcript(transcript: Sequence[Message]) -> _Conversation:
 
 def _violations(rule: Rule, conversation: _Conversation) -> Iterator[Violation]:
     """Yield the violations of a rule, in the order of the calls."""
-    matching = sorted({call for pattern in rule.calls for call in _last_steps(pattern, conversation.calls)})
+    matching = sorted({call for pattern in rule.calls for call in last_calls(pattern, conversation.calls)})
     for call, description in _CHECKS[rule.kind](rule, conversation, matching):
         yield Violation(rule, call, conversation.messages[call], description)
 
@@ -130,17 +130,18 @@ _Violating = Iterator[tuple[int, str]]  # calls, each with a description of how 
 
 
 def _before(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
-    first = min((call for pattern in rule.first for call in _last_steps(pattern, conversation.calls)), default=len(conversation.calls))
+    first = min((call for pattern in rule.first for call in last_calls(pattern, conversation.calls)), default=len(conversation.calls))
     required = " or ".join(pattern.text for pattern in rule.first)
     yield from ((call, f"{conversation.name(call)} was called without an earlier {required}") for call in matching if call <= first)
 
 
 def _confirmed(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
+    confirms = cache(lambda text: is_confirmation(text, rule.words))  # many calls may follow one message
     for call in matching:
         text = conversation.last_user_text(call)
         if text is None:
             yield call, f"{conversation.name(call)} was called before any user message"
-        elif not is_confirmation(text, rule.words):
+        elif not confirms(text):
             yield call, f"{conversation.name(call)} was called after {_quoted(text)}, which is not a confirmation"
 
 
@@ -148,7 +149,8 @@ def _once_per_confirmation(rule: Rule, conversation: _Conversation, matching: Se
     confirmations = [message for message, text in conversation.user_texts if is_confirmation(text, rule.words)]
     used: dict[int, int] = {}  # the call that used each confirmation
     for call in matching:
-        last = max((message for message in confirmations if message < (conversation.messages[call] or 0)), default=None)
+        before = bisect_left(confirmations, conversation.messages[call] or 0)
+        last = confirmations[before - 1] if before else None
         if last is None:
             yield call, f"{conversation.name(call)} was called without an earlier confirmation"
         elif last in used:
@@ -176,27 +178,6 @@ _CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violatin
     "never": _never,
     "at_most": _at_most,
 }
-
-
-def _last_steps(pattern: CallPattern, calls: Sequence[CallWithResult]) -> list[int]:
-    """Return the calls at which a match of the pattern can end, wherever it begins."""
-    ends = [index for index, call in enumerate(calls) if find_pattern(CallPattern(pattern.text, pattern.steps[:1]), (call,))]
-    for step in pattern.steps[1:]:
-        pair = CallPattern(pattern.text, (_ANY, PatternStep(step.name, step.arguments, "next")))
-        looks_back = any(value.kind == "result" for _, value in step.arguments)
-
-        def follows(index: int, before: Sequence[int], pair: CallPattern = pair) -> bool:
-            return any(find_pattern(pair, (calls[earlier], calls[index])) for earlier in before)
-
-        candidates = range(ends[0] + 1, len(calls)) if ends else range(0)
-        known = frozenset(ends)
-        if step.gap == "next":
-            ends = [index for index in candidates if index - 1 in known and follows(index, (index - 1,))]
-        elif looks_back:
-            ends = [index for index in candidates if follows(index, [earlier for earlier in ends if earlier < index])]
-        else:
-            ends = [index for index in candidates if follows(index, ends[:1])]
-    return ends
 
 
 def _quoted(text: str) -> str:

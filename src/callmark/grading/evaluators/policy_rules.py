@@ -67,7 +67,7 @@ def read_rules(value: Any) -> tuple[Rule, ...]:
     for number, content in enumerate(value["rules"], 1):
         rule = _read_rule(content, f"rule {number}")
         if rule.id in rules:
-            raise BadInput(f"rule {number}: the id {rule.id!r} is already used by another rule")
+            raise BadInput(f"rule {number}: the ID {rule.id!r} is already used by another rule")
         rules[rule.id] = rule
     return tuple(rules.values())
 

@@ -20,8 +20,9 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from callmark.calls.display import show_expected
+from callmark.calls.match_budget import MatchBudget
 from callmark.calls.matchers import has_matcher, recorded_value
-from callmark.calls.pairing import ArgumentComparison, compare_arguments, pair_calls
+from callmark.calls.pairing import ArgumentComparison, compare_calls, pair_calls
 from callmark.calls.strict import DEEPEST, dump, is_deeper_than
 from callmark.calls.values import exact
 from callmark.grading.attempt import Attempt
@@ -96,16 +97,18 @@ def compare_states(states: EndStates) -> StateComparison:
     actual, new_actual = _split_new(states.reached, states.new_reached)
     literal = _matcher_columns({**expected, **new_expected})
     expected_names, actual_names = _name_new_rows(new_expected, new_actual, literal)
+    budget = MatchBudget()
     rows = []
     for key in sorted({*expected, *actual}, key=_creation_order):
         (table, name), expected_row, actual_row = key, expected.get(key), actual.get(key)
         arguments = None
         if key in expected and key in actual and (expected_row is None) == (actual_row is None):
             columns = literal.get(table, frozenset())
-            arguments = compare_arguments(
-                expected_names.substitute(table, expected_row or {}, columns),
-                actual_names.substitute(table, actual_row or {}, columns),
+            arguments = compare_calls(
+                Call(table, expected_names.substitute(table, expected_row or {}, columns)),
+                Call(table, actual_names.substitute(table, actual_row or {}, columns)),
                 rule="similar",
+                budget=budget,
             )
         in_expected, in_actual = name if key in expected else None, name if key in actual else None
         rows.append(ChangedRow(table, in_expected, in_actual, expected_row, actual_row, False, arguments))

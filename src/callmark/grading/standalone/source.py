@@ -18,7 +18,10 @@ item may be wrapped in `{"item": …}`.
 Several calls are paired one to one, as well as possible, and the score is 2 * sum / (expected + actual), rounded to 6 places. With
 alternatives, the best score counts. An expected argument may be a matcher: $literal $any $optional $glob $one_of $set $approx $date $text
 $contains $not. $regex is not supported, because no regex engine in the standard library is safe for every pattern. Nothing that a model
-returns is read as a pattern or raises an error. The same input always gives the same score.
+returns is read as a pattern. The same input always gives the same score.
+
+The work is bounded: a matcher with more than 10,000 nodes, or a $set with more than 1,000 members, and a comparison that needs more than
+1,000,000 member checks raise a ValueError that names the argument. Such an item says nothing about the model, so it has no score.
 """
 
 from __future__ import annotations
@@ -27,16 +30,24 @@ import json
 import re
 import sys
 import unicodedata
+from collections import Counter
+from collections.abc import Callable
 from datetime import date
-from difflib import SequenceMatcher
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Any
 
 DEEPEST = 200  # levels of nesting in the arguments of a call
 MOST_COMPARED = 40_000  # pairs of calls with one name that are all compared; above that, equal calls are paired first
-MOST_MEMBERS = 500  # of a $set
+MOST_NODES = 10_000  # of a matcher: every object, list and plain value in it, but not what is in a $literal
+MOST_MEMBERS = 1000  # of a $set
+MOST_CHECKS = 1_000_000  # of matchers, and of values inside matchers, for one item
+CHARACTERS = 1000  # of a text that one check reads
+STEPS = 500  # of a pattern that is tried at every place, that count as one check
+FEW_MEMBERS = 8  # of a $one_of that are compared one by one
+SHORT_TEXT = 500  # characters; a shorter text is normalized in microseconds, whatever it is
+LONGEST_MARKS = 30  # combining marks in a row; no script uses more, and Python sorts them in quadratic time
 LONGEST_TEXT = 2000  # characters of a $text; a longer one must have equal words
-LONGEST_MARKS = 1000  # combining marks in a row; no script uses more, and normalizing them takes quadratic time
 
 MATCHERS: dict[str, tuple[str, ...]] = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}  # with their options
 MATCHERS.update(dict.fromkeys(("$literal", "$any", "$optional", "$one_of", "$set", "$date", "$contains", "$not"), ()))
@@ -119,12 +130,14 @@ NOT_NULL = (
 )  # types that do not allow null
 
 Call = tuple[str, Any]  # the name, and the arguments object, or None if the call is malformed
+Work = dict[Any, Any]  # the checks that are left, whether a matcher is being compared, and texts and values that are already prepared
 
 
 def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     """Return the score of a sample, from 0.0 to 1.0.
 
-    An item without expected calls, with a $regex or with an unknown matcher raises ValueError. Nothing in the sample does.
+    An item without expected calls, with a $regex, with an unknown or too large matcher, or whose matchers need too many checks raises
+    ValueError. Nothing else does.
     """
     if "expected_output" not in item and isinstance(item.get("item"), dict):
         item = item["item"]
@@ -137,10 +150,11 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     accepted = [expected_calls(calls) for calls in [output.get("tool_calls"), *alternatives]]
     actual = [read_call(call) for call in listed(sample.get("output_tools") if isinstance(sample, dict) else None)]
     schemas = read_tools(item.get("tools", item.get("functions")))
-    return max(score(expected, actual, schemas) for expected in accepted)
+    work: Work = {"left": MOST_CHECKS, "inside": False}
+    return max([score(expected, actual, schemas, work) for expected in accepted])
 
 
-def score(expected: list[Call], actual: list[Call], schemas: dict[str, dict[str, Any]]) -> float:
+def score(expected: list[Call], actual: list[Call], schemas: dict[str, dict[str, Any]], work: Work) -> float:
     """Return twice the credit, divided by the number of calls: 1 for a pair with the same arguments, 0.5 for a pair with the same name."""
     if not expected and not actual:
         return 1.0
@@ -148,7 +162,7 @@ def score(expected: list[Call], actual: list[Call], schemas: dict[str, dict[str,
     credit = 0.0
     for name, rows in expected_by_name.items():
         columns = actual_by_name.get(name, [])
-        credit += 0.5 * min(len(rows), len(columns)) + 0.5 * most_agreeing(rows, columns, schema_of(name, schemas))
+        credit += 0.5 * min(len(rows), len(columns)) + 0.5 * most_agreeing(name, rows, columns, schema_of(name, schemas), work)
     return round(2 * credit / (len(expected) + len(actual)), 6)
 
 
@@ -163,23 +177,71 @@ def by_name(calls: list[Call]) -> dict[str, list[dict[str, Any]]]:
     return named
 
 
-def most_agreeing(expected: list[dict[str, Any]], actual: list[dict[str, Any]], schema: dict[str, Any]) -> int:
+def most_agreeing(name: str, expected: list[Any], actual: list[Any], schema: dict[str, Any], work: Work) -> int:
     """Return the largest number of calls with one name that can be paired, one to one, with a call that has the same arguments."""
-
-    def same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
-        return same_arguments(without_defaults(one, schema, matchers=True), without_defaults(other, schema))
-
     agreed = 0
     if len(expected) * len(actual) > MOST_COMPARED:
         equal, expected, actual = pair_equal(expected, actual)
-        agreed = sum(same_call(one, other) for one, other in equal)
+        agreed = sum(agreeing(name, [one], [other], schema, work)[0] for one, other in equal)
         if len(expected) * len(actual) > MOST_COMPARED:
-            return agreed + sum(same_call(expected[index], actual[index]) for index in range(min(len(expected), len(actual))))
-    rows, columns = (
-        [without_defaults(one, schema, matchers=True) for one in expected],
-        [without_defaults(other, schema) for other in actual],
-    )
-    return agreed + most_matched([[index for index, other in enumerate(columns) if same_arguments(one, other)] for one in rows])
+            in_order = range(min(len(expected), len(actual)))
+            return agreed + sum(agreeing(name, [expected[index]], [actual[index]], schema, work)[0] for index in in_order)
+    return agreed + most_matched(agreeing(name, expected, actual, schema, work), len(actual), lambda row, column: True, need_all=False)
+
+
+def agreeing(name: str, expected: list[Any], actual: list[Any], schema: dict[str, Any], work: Work) -> list[int]:
+    """Return, for each expected call, the actual calls that have the same arguments, as the bits of a number.
+
+    Arguments are compared one by one, each expected value with every different actual value.
+    """
+    columns = [without_defaults(other, schema) for other in actual]
+    groups: dict[str, Any] = {}
+    found = []
+    for arguments in expected:
+        row = without_defaults(arguments, schema, matchers=True)
+        bits = (1 << len(columns)) - 1
+        for key, value in row.items():
+            if has_matcher(value):  # all calls, so that the number of checks does not depend on the other arguments
+                for index, other in enumerate(columns):
+                    if not (same_argument(name, key, value, other[key], work) if key in other else is_optional(value)):
+                        bits &= ~(1 << index)
+            elif bits:
+                if key not in groups:
+                    groups[key] = group_values([(index, other[key]) for index, other in enumerate(columns) if key in other])
+                bits &= equal_values(name, key, value, groups[key], work)
+        extra = [index for index, other in enumerate(columns) if bits >> index & 1 and not other.keys() <= row.keys()]
+        found.append(bits & ~sum(1 << index for index in extra))
+    return found
+
+
+def group_values(values: list[tuple[int, Any]]) -> dict[Any, dict[Any, list[Any]]]:
+    """Return `[value, bits]` of every different value, by the keys of values that may be equal and of values that surely are."""
+    groups: dict[Any, dict[Any, list[Any]]] = {}
+    for index, value in values:
+        group = groups.setdefault(value_key(value), {}).setdefault(identity(value), [value, 0])
+        group[1] |= 1 << index
+    return groups
+
+
+def equal_values(name: str, key: str, expected: Any, groups: dict[Any, dict[Any, list[Any]]], work: Work) -> int:
+    """Return the bits of the values that equal a plain value."""
+    loose, strict = value_key(expected), identity(expected)
+    candidates = list(groups.values()) if loose is None else [groups.get(loose, {}), groups.get(None, {})]
+    bits = 0
+    for group in candidates:
+        for other, (value, indexes) in group.items():
+            if other == strict or same_argument(name, key, expected, value, work):
+                bits |= indexes
+    return bits
+
+
+def identity(value: Any) -> Any:
+    """Return a key that only equal values share."""
+    if isinstance(value, dict):
+        return frozenset([(key, identity(member)) for key, member in value.items()])
+    if isinstance(value, list):
+        return tuple([identity(member) for member in value])
+    return (normal(value),) if isinstance(value, str) else f"{value}" if value is None or isinstance(value, bool) else value
 
 
 def pair_equal(expected: list[Any], actual: list[Any]) -> tuple[list[tuple[Any, Any]], list[Any], list[Any]]:
@@ -198,30 +260,54 @@ def pair_equal(expected: list[Any], actual: list[Any]) -> tuple[list[tuple[Any, 
     return equal, left, [other for index, other in enumerate(actual) if index not in used]
 
 
-def most_matched(fitting: list[list[int]]) -> int:
-    """Return the size of the largest matching of rows and columns; `fitting` lists the columns that each row fits. (Augmenting paths.)"""
-    row_of: dict[int, int] = {}
+def most_matched(possible: list[int], columns: int, fits: Callable[[int, int], bool], *, need_all: bool) -> int:
+    """Return the size of the largest matching of rows and columns; 0 if `need_all` and a row cannot be matched. (Augmenting paths.)
+
+    `possible[row]` are the columns that a row may fit, as the bits of a number. `fits` is asked at most once for each pair.
+    """
+    unknown, known = list(possible), [0] * len(possible)  # the columns that a row has not been checked with, and those that it fits
     column_of: dict[int, int] = {}
-    for start in range(len(fitting)):
-        reached_from: dict[int, int] = {}
-        rows = [start]
-        free: int | None = None
-        while rows and free is None:
+    owner: dict[int, int] = {}
+    free = (1 << columns) - 1
+
+    def first_fit(row: int, among: int) -> int:
+        """Return the lowest bit of a column that the row fits; 0 if there is none."""
+        if known[row] & among:
+            return known[row] & among & -(known[row] & among)
+        while unknown[row] & among:
+            bit = unknown[row] & among & -(unknown[row] & among)
+            unknown[row] ^= bit
+            if fits(row, bit.bit_length() - 1):
+                known[row] |= bit
+                return bit
+        return 0
+
+    for start in range(len(possible)):
+        reached: dict[int, int] = {}  # the row from which each column was reached
+        seen, rows, bit = 0, [start], 0
+        while rows and not bit:
             row = rows.pop()
-            for column in fitting[row]:
-                if column not in reached_from:
-                    reached_from[column] = row
-                    if column not in row_of:
-                        free = column
-                        break
-                    rows.append(row_of[column])
-        while free is not None:  # each row on the path passes its column to the previous one
-            row = reached_from[free]
-            row_of[free] = row
-            before = column_of.get(row)
-            column_of[row] = free
-            free = before
-    return len(row_of)
+            bit = first_fit(row, free)
+            if bit:
+                reached[bit] = row
+            else:
+                while first_fit(row, unknown[row]):
+                    pass
+                new = known[row] & ~seen
+                seen |= new
+                while new:
+                    taken = new & -new
+                    new ^= taken
+                    reached[taken] = row
+                    rows.append(owner[taken])
+        if not bit and need_all:
+            return 0
+        free ^= bit
+        while bit:  # each row on the path passes its column to the one before it
+            row = reached[bit]
+            owner[bit] = row
+            column_of[row], bit = bit, column_of.get(row, 0)
+    return len(column_of)
 
 
 # ---- reading calls, in any shape ----
@@ -311,21 +397,40 @@ def expected_calls(calls: Any) -> list[Call]:
     return found
 
 
-def check_matchers(value: Any, where: str) -> None:
+def check_matchers(value: Any, where: str, *, counted: bool = False) -> None:
     """Raise ValueError for a matcher that this grader does not support, with the path of the argument."""
     if isinstance(value, list):
         for index, member in enumerate(value):
-            check_matchers(member, f"{where}[{index}]")
+            if isinstance(member, (dict, list)):
+                check_matchers(member, f"{where}[{index}]", counted=counted)
     elif is_matcher(value):
+        if not counted and count_nodes(value) > MOST_NODES:
+            raise ValueError(f"{where}: expected a matcher with at most {MOST_NODES:,} nodes (objects, lists and values), got more")
         kind = next((key for key in value if key in MATCHERS), "")
         unknown = [key for key in value if key != kind and key not in MATCHERS.get(kind, ())]
         if unknown:
             raise ValueError(f"{where}: {unknown[0]} is not supported by this grader; supported: {' '.join(sorted(MATCHERS))}")
+        if kind == "$set" and isinstance(value[kind], list) and len(value[kind]) > MOST_MEMBERS:
+            raise ValueError(f"{where}: $set: expected a list of at most {MOST_MEMBERS:,} items, got {len(value[kind]):,}")
         if kind in ("$optional", "$not", "$one_of", "$set"):
-            check_matchers(value[kind], where)
+            check_matchers(value[kind], where, counted=True)
     elif isinstance(value, dict):
         for key, member in value.items():
-            check_matchers(member, f"{where}.{key}")
+            if isinstance(member, (dict, list)):
+                check_matchers(member, f"{where}.{key}", counted=counted)
+
+
+def count_nodes(matcher: dict[str, Any]) -> int:
+    """Return the number of nodes of a matcher; for more than MOST_NODES, any larger number."""
+    nodes, rest = 0, [matcher]
+    while rest and nodes <= MOST_NODES:
+        node: Any = rest.pop()
+        nodes += 1
+        if isinstance(node, dict) and not (is_matcher(node) and "$literal" in node):
+            rest.extend(node.values())
+        elif isinstance(node, list):
+            rest.extend(node)
+    return nodes
 
 
 def with_globs(value: Any) -> Any:
@@ -442,27 +547,33 @@ def equals_omission(value: Any, schema: Any, root: dict[str, Any], *, needed: bo
 
 def allows_null(schema: dict[str, Any], root: dict[str, Any]) -> bool:
     try:
-        return null_fits(schema, root, frozenset())
+        return null_fits(schema, root, {})
     except RecursionError:
         return True
 
 
-def null_fits(schema: Any, root: dict[str, Any], seen: frozenset[int]) -> bool:
+def null_fits(schema: Any, root: dict[str, Any], known: dict[int, bool]) -> bool:
     """Return whether the types allow null, through anyOf, oneOf, allOf and $ref. A schema without a type allows everything."""
-    if not isinstance(schema, dict) or id(schema) in seen:
+    if not isinstance(schema, dict):
         return schema is not False
+    if id(schema) not in known:  # each schema is looked at once, however often others refer to it
+        known[id(schema)] = True
+        known[id(schema)] = null_fits_parts(schema, root, known)
+    return known[id(schema)]
+
+
+def null_fits_parts(schema: dict[str, Any], root: dict[str, Any], known: dict[int, bool]) -> bool:
     if schema.get("nullable") is True:
         return True
     values = schema.get("enum")
     if (isinstance(values, list) and None not in values) or schema.get("const") is not None:
         return False
-    inside = seen | {id(schema)}
-    if isinstance(schema.get("$ref"), str) and not null_fits(referred(schema["$ref"], root), root, inside):
+    if isinstance(schema.get("$ref"), str) and not null_fits(referred(schema["$ref"], root), root, known):
         return False
     for key in ("anyOf", "oneOf", "allOf"):
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
-            fitting = (null_fits(part, root, inside) for part in parts)
+            fitting = (null_fits(part, root, known) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
     kinds = schema.get("type")
@@ -494,57 +605,112 @@ def referred(reference: str, root: Any) -> Any:
 # ---- comparing values ----
 
 
-def same_arguments(expected: dict[str, Any], actual: dict[str, Any]) -> bool:
-    """Return whether all arguments are equal, with matchers on the expected side."""
+def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work) -> bool:
+    """Return whether two values of an argument are equal, with matchers on the expected side."""
     try:
-        return same_objects(expected, actual, True)
+        return same(expected, actual, True, work)
     except RecursionError:
+        work["inside"] = False
         return False
+    except ValueError as error:
+        raise ValueError(f"{name}: {key}: {error}") from None
 
 
 def exact(expected: Any, actual: Any) -> bool:
     """Return whether two values are equal, without matchers."""
     try:
-        return same(expected, actual, False)
+        return same(expected, actual, False, {"left": MOST_CHECKS, "inside": False})
     except RecursionError:
         return False
 
 
-def same(expected: Any, actual: Any, matchers: bool) -> bool:
+def spend(work: Work, checks: int) -> None:
+    """Count these checks. If there are none left, raise ValueError; `same_argument` adds the name of the argument."""
+    work["left"] -= checks
+    if work["left"] < 0:
+        raise ValueError(
+            f"the comparison with its matcher needs more than {MOST_CHECKS:,} member checks; use fewer members in $set and $one_of"
+        )
+
+
+def once(work: Work, function: Callable[[Any], Any], value: Any) -> Any:
+    """Return `function(value)`, computed once for each text, object or list."""
+    if not isinstance(value, (str, dict, list)):
+        return function(value)
+    key = (function, value if isinstance(value, str) else id(value))
+    found = work.get(key)
+    if found is None:
+        found = work[key] = (function(value), value)  # which keeps the value, and its id, alive
+    return found[0]
+
+
+def same(expected: Any, actual: Any, matchers: bool, work: Work) -> bool:
     if isinstance(expected, str):
-        return normal(expected) == normal(actual) if isinstance(actual, str) else equals_text(actual, expected, False)
+        if isinstance(actual, str):
+            return expected == actual or same_texts(expected, actual, work)
+        return equals_text(actual, expected, False, work)
     if matchers and is_matcher(expected):
-        return matches(expected, actual)
+        return matches(expected, actual, work)
     if isinstance(actual, str):
-        return equals_text(expected, actual, matchers)
+        return equals_text(expected, actual, matchers, work)
     if expected is None or actual is None or isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict) and isinstance(actual, dict):
-        return same_objects(expected, actual, matchers)
+        return same_objects(expected, actual, matchers, work)
     if isinstance(expected, list) and isinstance(actual, list):
-        return len(expected) == len(actual) and all(same(member, actual[index], matchers) for index, member in enumerate(expected))
+        if len(expected) != len(actual):
+            return False
+        if work["inside"]:
+            spend(work, len(expected))
+        return all(same(member, actual[index], matchers, work) for index, member in enumerate(expected))
     return bool(expected == actual)
 
 
-def same_objects(expected: dict[str, Any], actual: dict[str, Any], matchers: bool) -> bool:
-    if not actual.keys() <= expected.keys():
+def same_objects(expected: dict[str, Any], actual: dict[str, Any], matchers: bool, work: Work) -> bool:
+    if not actual.keys() <= expected.keys() or (not matchers and len(expected) != len(actual)):
         return False
-    for key, value in expected.items():
-        if key in actual:
-            if not same(value, actual[key], matchers):
-                return False
-        elif not (matchers and is_matcher(value) and "$optional" in value):
-            return False
-    return True
+    if work["inside"]:
+        spend(work, len(expected))
+    return all(same(value, actual[key], matchers, work) if key in actual else is_optional(value) for key, value in expected.items())
 
 
-def equals_text(value: Any, text: str, matchers: bool) -> bool:
+def same_texts(expected: str, actual: str, work: Work) -> bool:
+    if work["inside"]:
+        spend(work, len(actual) // CHARACTERS)
+    if len(expected) < 100 and len(actual) < 100:
+        return normal(expected) == normal(actual)
+    return bool(once(work, normal, expected) == once(work, normal, actual))
+
+
+def equals_text(value: Any, text: str, matchers: bool, work: Work) -> bool:
     """Return whether a value that is not a string equals the JSON in a string: `"5"` equals 5, `"05"` does not."""
+    read = once(work, json_values, text)
+    return bool(read) and not isinstance(read[0], str) and same(value, read[0], matchers, work)
+
+
+def json_values(text: str) -> list[Any]:
+    """Return the value of a strict JSON text in a list; an empty list for any other text."""
     try:
-        read = strict_json(text)
+        return [strict_json(text)]
     except ValueError:
-        return False
-    return not isinstance(read, str) and same(value, read, matchers)
+        return []
+
+
+def value_key(value: Any) -> Any:
+    """Return a key that is the same for equal values, and may be the same for others; None for a value that must be compared."""
+    if isinstance(value, str):
+        if "\\" in value and not value.isascii():  # normalizing may combine an escape with what follows it
+            return None
+        text = normal(value)
+        read = json_values(text) if text[:1] in tuple("{[-0123456789tfn") else []
+        return value_key(read[0]) if read else text
+    if isinstance(value, dict):
+        pairs = [(key, value_key(member)) for key, member in value.items()]
+        return None if any(key is None for _, key in pairs) else frozenset(pairs)
+    if isinstance(value, list):
+        keys = tuple(value_key(member) for member in value)
+        return None if None in keys else keys
+    return ("null",) if value is None else value
 
 
 def normal(text: str) -> str:
@@ -552,100 +718,271 @@ def normal(text: str) -> str:
 
 
 def unicode_form(form: Any, text: str) -> str:
-    run = longest = 0
-    for character in text if len(text) > LONGEST_MARKS and not text.isascii() else "":
-        run = run + 1 if unicodedata.combining(character) else 0
-        longest = max(longest, run)
-    return text if longest > LONGEST_MARKS else unicodedata.normalize(form, text)
+    """Return the text in a normal form. A text with a long run of combining marks is decomposed and sorted here, with the same result."""
+    if text.isascii() or (len(text) > SHORT_TEXT and unicodedata.is_normalized(form, text)):
+        return text
+    if len(text) > SHORT_TEXT:
+        marks = [mark for mark in set(text) if all(map(unicodedata.combining, unicodedata.normalize("NFKD", mark)))]
+        if marks and re.search(f"{characters(marks)}{{{LONGEST_MARKS + 1}}}", text):
+            apart: Any = "NFD" if form == "NFC" else "NFKD"
+            parts = {character: unicodedata.normalize(apart, character) for character in set(text)}
+            text = "".join(map(parts.__getitem__, text))
+            runs = f"{characters(list(filter(unicodedata.combining, set(text))))}{{2,}}"
+            return unicodedata.normalize("NFC", re.sub(runs, lambda run: "".join(sorted(run[0], key=unicodedata.combining)), text))
+    return unicodedata.normalize(form, text)
+
+
+def characters(members: list[str]) -> str:
+    return f"[{''.join(map(re.escape, sorted(members)))}]"
 
 
 # ---- matchers: conditions that an expected argument may have instead of a value ----
 
 
 def is_matcher(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(isinstance(key, str) and key.startswith("$") for key in value)
+    if not isinstance(value, dict) or not value:
+        return False
+    for key in value:  # noqa: SIM110 - faster
+        if not isinstance(key, str) or key[:1] != "$":
+            return False
+    return True
 
 
-def matches(matcher: dict[str, Any], actual: Any) -> bool:
+def has_matcher(value: Any) -> bool:
+    if is_matcher(value):
+        return True
+    return any(map(has_matcher, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
+def is_optional(expected: Any) -> bool:
+    return is_matcher(expected) and "$optional" in expected
+
+
+def matches(matcher: dict[str, Any], actual: Any, work: Work) -> bool:
     """Return whether a matcher matches a value. An invalid matcher (`{"$glob": 5}`) matches nothing."""
-    kind = next((key for key in matcher if key in MATCHERS), "")
+    if "$literal" in matcher:
+        return same(matcher["$literal"], actual, False, work)
+    kind = ""
+    for key in matcher:
+        if key in MATCHERS:
+            kind = key
+            break
+    if work["inside"]:
+        return fits(kind, matcher, actual, work)
+    spend(work, 1)
+    work["inside"] = True
+    found = fits(kind, matcher, actual, work)
+    work["inside"] = False
+    return found
+
+
+def fits(kind: str, matcher: dict[str, Any], actual: Any, work: Work) -> bool:
     expected = matcher.get(kind)
-    if kind == "$literal":
-        return same(expected, actual, False)
     if kind == "$any":
         return True
     if kind == "$optional":
-        return same(expected, actual, True)
+        return same_member(expected, actual, work)
     if kind == "$not":
-        return not same(expected, actual, True)
+        return not same_member(expected, actual, work)
     if kind == "$one_of":
-        return isinstance(expected, list) and any(same(one, actual, True) for one in expected)
+        return isinstance(expected, list) and fits_one_of(expected, actual, work)
     if kind == "$set":
-        return fits_set(expected, actual)
+        return fits_set(expected, actual, work)
     if kind == "$approx":
-        return fits_number(expected, matcher, actual)
+        return fits_number(matcher, actual, work)
     if not isinstance(expected, str) or not isinstance(actual, str):
         return False
-    if kind == "$glob":
-        any_case = matcher.get("$case", True) is False
-        return fits_glob(expected.casefold(), actual.casefold()) if any_case else fits_glob(expected, actual)
     if kind == "$date":
-        return fits_date(expected, actual)
+        return fits_date(once(work, written_date, expected), once(work, written_date, actual))
     if kind == "$text":
-        return fits_text(expected, matcher.get("$ratio"), actual)
-    return kind == "$contains" and expected.casefold() in actual.casefold()
+        return fits_text(expected, matcher.get("$ratio"), actual, work)
+    if len(actual) >= CHARACTERS:
+        spend(work, len(actual) // CHARACTERS)
+    if kind == "$glob":
+        if "?" in expected:
+            spend(work, len(expected) * len(actual) // STEPS)
+        any_case = matcher.get("$case", True) is False
+        return fits_glob(folded(work, expected), folded(work, actual)) if any_case else fits_glob(expected, actual)
+    return kind == "$contains" and folded(work, expected) in folded(work, actual)
 
 
-def fits_set(expected: Any, actual: Any) -> bool:
+def folded(work: Work, text: str) -> str:
+    return text.casefold() if len(text) < 100 else str(once(work, str.casefold, text))
+
+
+def same_member(expected: Any, actual: Any, work: Work) -> bool:
+    """Compare a value inside a matcher."""
+    spend(work, 1)
+    return same(expected, actual, True, work)
+
+
+def fits_one_of(members: list[Any], actual: Any, work: Work) -> bool:
+    """Return whether a value is one of the members. Plain members of a long list are found by their keys."""
+    if len(members) > FEW_MEMBERS:
+        spend(work, 1)
+        key = once(work, value_key, actual)
+        if key is not None:
+            by_key, members = once(work, members_by_key, members)
+            if any(same_member(member, actual, work) for member in by_key.get(key, ())):
+                return True
+    return any(same_member(member, actual, work) for member in members)
+
+
+def members_by_key(members: list[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
+    by_key: dict[Any, list[Any]] = {}
+    others = []
+    for member in members:
+        key = member_key(member)
+        if key is None:
+            others.append(member)
+        else:
+            by_key.setdefault(key, []).append(member)
+    return by_key, others
+
+
+def member_keys(members: list[Any]) -> list[Any]:
+    return [member_key(member) for member in members]
+
+
+def member_key(member: Any) -> Any:
+    """Return the key of a plain value; None for a matcher, or a value that contains one."""
+    if is_matcher(member) and "$literal" in member:
+        return value_key(member["$literal"])
+    return None if has_matcher(member) else value_key(member)
+
+
+def fits_set(members: Any, actual: Any, work: Work) -> bool:
     """Return whether the members are the same in any order, one to one."""
-    if not isinstance(expected, list) or not isinstance(actual, list) or len(expected) != len(actual) or len(expected) > MOST_MEMBERS:
+    if not isinstance(members, list) or not isinstance(actual, list) or len(members) != len(actual) or len(members) > MOST_MEMBERS:
         return False
-    return most_matched([[index for index, value in enumerate(actual) if same(one, value, True)] for one in expected]) == len(expected)
+    spend(work, len(members))
+    by_key: dict[Any, int] = {}
+    for index, item in enumerate(actual):
+        key = once(work, value_key, item)
+        by_key[key] = by_key.get(key, 0) | 1 << index
+    without_key, every = by_key.pop(None, 0), (1 << len(members)) - 1
+    possible = [every if key is None else by_key.get(key, 0) | without_key for key in once(work, member_keys, members)]
+
+    def member_fits(member: int, item: int) -> bool:
+        return same_member(members[member], actual[item], work)
+
+    return most_matched(possible, len(actual), member_fits, need_all=True) == len(members)
 
 
-def fits_number(expected: Any, matcher: dict[str, Any], actual: Any) -> bool:
+def fits_number(matcher: dict[str, Any], actual: Any, work: Work) -> bool:
     """Return whether a number is within the tolerance. Numbers are compared as they are written, so that the limit is inclusive."""
     if isinstance(actual, str):
-        try:
-            actual = strict_json(actual)
-        except ValueError:
-            return False
-    numbers = (actual, expected, matcher.get("$abs", matcher.get("$rel")))
-    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
+        read = once(work, json_values, actual)
+        actual = read[0] if read else None
+    if not is_number(actual):
         return False
-    value, target, tolerance = (Fraction(repr(number)) for number in numbers)
-    return abs(value - target) <= (tolerance if "$abs" in matcher else tolerance * abs(target))
+    least, low, high, greatest = once(work, number_range, matcher)
+    return bool(least <= actual <= greatest and low <= Fraction(repr(actual)) <= high)
+
+
+def number_range(matcher: dict[str, Any]) -> tuple[float, Any, Any, float]:
+    """Return the range of an $approx, between two numbers just outside it that are quick to compare. The range may be empty."""
+    expected, tolerance = matcher["$approx"], matcher.get("$abs", matcher.get("$rel"))
+    if not is_number(expected) or not is_number(tolerance):
+        return inf, 1, 0, -inf
+    target, margin = Fraction(repr(expected)), Fraction(repr(tolerance))
+    margin = margin if "$abs" in matcher else margin * abs(target)
+    return nextafter(as_float(target - margin), -inf), target - margin, target + margin, nextafter(as_float(target + margin), inf)
+
+
+def as_float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def fits_glob(pattern: str, text: str) -> bool:
-    """Return whether a glob matches: `*` is any run, `?` one character. Backtracks only to the last `*`, so that no pattern can hang."""
-    at = here = back = 0
-    star = -1
-    while here < len(text):
-        if at < len(pattern) and pattern[at] == "*":
-            star, back = at, here
-            at += 1
-        elif at < len(pattern) and pattern[at] in ("?", text[here]):
-            at, here = at + 1, here + 1
-        elif star >= 0:
-            back += 1
-            at, here = star + 1, back
+    """Return whether a glob matches: `*` is any run, `?` one character. Parts are found in order, without backtracking."""
+    if "*" not in pattern:
+        return len(text) == len(pattern) and glob_at(pattern, text, 0)
+    first, *rest = pattern.split("*")
+    last = rest.pop()
+    at, end = len(first), len(text) - len(last)
+    if end < at or not glob_at(first, text, 0) or not glob_at(last, text, end):
+        return False
+    for part in rest:
+        if "?" in part:
+            found = re.compile(".".join(map(re.escape, part.split("?"))), re.DOTALL).search(text, at, end)
+            at = found.start() if found else -1
         else:
+            at = text.find(part, at, end)
+        if at < 0:
             return False
-    return not pattern[at:].strip("*")
+        at += len(part)
+    return True
 
 
-def fits_text(expected: str, ratio: Any, actual: str) -> bool:
+def glob_at(part: str, text: str, at: int) -> bool:
+    if "?" not in part:
+        return text.startswith(part, at)
+    return len(text) >= at + len(part) and all(one in ("?", text[at + index]) for index, one in enumerate(part))
+
+
+def fits_text(expected: str, ratio: Any, actual: str, work: Work) -> bool:
     """Return whether the words are similar enough."""
     if not isinstance(ratio, (int, float)):
         return False
-    one, other = " ".join(words(expected)), " ".join(words(actual))
+    spend(work, len(actual) // CHARACTERS)
+    one, other = once(work, joined_words, expected), once(work, joined_words, actual)
     if one == other:
         return True
-    if max(len(one), len(other)) > LONGEST_TEXT:
+    total = len(one) + len(other)
+    if max(len(one), len(other)) > LONGEST_TEXT or 2.0 * min(len(one), len(other)) / total < ratio:
         return False
-    compared = SequenceMatcher(None, one, other, autojunk=False)
-    return compared.real_quick_ratio() >= ratio and compared.quick_ratio() >= ratio and compared.ratio() >= ratio
+    spend(work, 4 * (1 + total // 200))
+    if 2.0 * sum((Counter(one) & Counter(other)).values()) / total < ratio:
+        return False
+    return 2.0 * matched_characters(one, other, work) / total >= ratio
+
+
+def matched_characters(one: str, other: str, work: Work) -> int:
+    """Return the number of characters in the matching blocks of difflib's SequenceMatcher without autojunk, in bounded time."""
+    matched = 0
+    rest = [(0, len(one), 0, len(other))]
+    while rest:
+        start, end, low, high = rest.pop()
+        at, there, size = longest_run(one, start, end, other, low, high, work)
+        if size:
+            matched += size
+            if start < at and low < there:
+                rest.append((start, at, low, there))
+            if at + size < end and there + size < high:
+                rest.append((at + size, end, there + size, high))
+    return matched
+
+
+def longest_run(one: str, start: int, end: int, other: str, low: int, high: int, work: Work) -> tuple[int, int, int]:
+    """Return the longest common run of two parts: its start in each, and its size (0 if there is none)."""
+    best = (start, low, 0)
+    least, most = 1, min(end - start, high - low)
+    size = 1
+    while least <= most:
+        spend(work, 1 + (end - start + high - low) // 8)
+        runs = {other[at : at + size] for at in range(low, high - size + 1)}
+        found = next((at for at in range(start, end - size + 1) if one[at : at + size] in runs), None)
+        if found is None:
+            most = size - 1
+            size = (least + most) // 2
+        else:
+            best = (found, other.find(one[found : found + size], low, high), size)
+            least = size + 1
+            size = size * 2 if size * 2 <= most else (least + most) // 2
+        size = max(size, least)
+    return best
+
+
+def joined_words(text: str) -> str:
+    return " ".join(words(text))
 
 
 def words(text: str) -> list[str]:
@@ -685,12 +1022,11 @@ DATES = [
 ]
 
 
-def fits_date(expected: str, actual: str) -> bool:
+def fits_date(one: Any, other: Any) -> bool:
     """Return whether two dates are the same instant or, if the expected one has no time, the same day."""
-    one, other = written_date(expected), written_date(actual)
     if one is None or other is None:
         return False
-    return one[0] == other[0] if one[1] is None else one[1] == other[1]
+    return bool(one[0] == other[0] if one[1] is None else one[1] == other[1])
 
 
 def written_date(text: str) -> tuple[date, int | None] | None:

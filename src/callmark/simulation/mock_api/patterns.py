@@ -5,8 +5,8 @@ import string
 from collections.abc import Sequence
 from random import Random
 
-from callmark.calls.schema import violations
-from callmark.types import Tool
+from callmark.calls.schema import Schemas
+from callmark.types import Call, Tool
 
 _CLASSES = {"d": string.digits, "w": string.ascii_lowercase + string.digits, "s": " "}
 _REPEATS = {"?": (0, 1), "*": (0, 3), "+": (3, 6)}
@@ -45,7 +45,7 @@ def text_matching(pattern: str, random: Random) -> str | None:
     except (IndexError, ValueError, RecursionError):
         return None
     tool = Tool("", "", {"properties": {"text": {"pattern": pattern}}})
-    return text if index == len(pattern) and len(text) <= _MAX_LENGTH and not violations({"text": text}, tool) else None
+    return text if index == len(pattern) and len(text) <= _MAX_LENGTH and not Schemas([tool]).violations(Call("", {"text": text})) else None
 
 
 def _alternatives(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:

@@ -8,12 +8,14 @@ from callmark import registry
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.models.keys import Keys, mask_address
+from callmark.models.module_files import suggest_python
 from callmark.simulation.session import ToolSource
 from callmark.simulation.toolboxes.joined import JoinedToolSource
 from callmark.simulation.toolboxes.provider import CALL_TIMEOUT, ToolboxProvider, ToolboxSettings
+from callmark.trust import Action, named_by
 from callmark.wording import did_you_mean
 
-__all__ = ["ToolboxProvider", "ToolboxSettings", "find_provider", "open_tools"]
+__all__ = ["ToolboxProvider", "ToolboxSettings", "find_provider", "open_tools", "tool_actions"]
 
 
 def open_tools(specs: Sequence[str], *, timeout: float = CALL_TIMEOUT, keys: Keys | None = None) -> ToolSource:
@@ -37,6 +39,19 @@ def find_provider(spec: str) -> ToolboxProvider | None:
     return registry.find("toolboxes", name) if registry.is_known("toolboxes", name) else None
 
 
+def tool_actions(specs: Sequence[str], keys: Keys, *, source: str) -> list[Action]:
+    """Return what opening these tools would run, import or send. `source` is the file or run folder that names them.
+
+    An unknown kind has no actions: opening it raises `BadInput`.
+    """
+    found: list[Action] = []
+    for spec in specs:
+        provider, text = find_provider(spec), spec.partition(":")[2].strip()
+        if provider is not None:
+            found += provider.actions(text, keys) if provider.actions else (Action("run", keys.show_command(spec), exact=spec),)
+    return named_by(source, found)
+
+
 def _open(spec: str, settings: ToolboxSettings) -> ToolSource:
     name, colon, text = spec.partition(":")
     keys, text = settings.keys, text.strip()
@@ -53,9 +68,10 @@ def _open(spec: str, settings: ToolboxSettings) -> ToolSource:
             f"tools: expected mcp:URL for a tool server, got {mask_address(spec, keys)}", "For example mcp:http://localhost:8000/mcp."
         )
     known = registry.names("toolboxes")
+    near = did_you_mean(name, known) or suggest_python(mask_address(spec, keys))
     if not colon:
-        raise BadInput(f"tools: expected KIND:TEXT, got {mask_address(spec, keys)!r}{did_you_mean(name, known)}", _hint())
-    raise BadInput(f"unknown kind of tools {scrub(keys.hide(name))!r}{did_you_mean(name, known)}", _hint())
+        raise BadInput(f"tools: expected KIND:SOURCE, got {mask_address(spec, keys)!r}{near}", _hint())
+    raise BadInput(f"unknown tool source {scrub(keys.hide(name))!r}{near}", _hint())
 
 
 def _hint() -> str:

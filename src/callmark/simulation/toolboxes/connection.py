@@ -7,7 +7,7 @@ failure is a `ModelError` that names the server and the cause, with the end of t
 import asyncio
 import logging
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,8 +40,8 @@ class Server(Struct, frozen=True):
     url: Url | None = None
 
 
-def read_server(text: str, keys: Keys, env: Sequence[str] = ()) -> Server:
-    """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`. `env` names variables to pass on to a command."""
+def read_server(text: str, keys: Keys) -> Server:
+    """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`."""
     if text.startswith(("http:", "https:")):
         url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
@@ -52,7 +52,7 @@ def read_server(text: str, keys: Keys, env: Sequence[str] = ()) -> Server:
         raise BadInput(f"mcp: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
     if not command or not command[0]:
         raise BadInput("mcp: expected a command, got an empty one", "For example mcp:'python server.py'.")
-    return Server(keys.hide(program_name(command)), tuple(command), child_environment(env, keys))
+    return Server(keys.hide(program_name(command)), tuple(command), child_environment((), keys))
 
 
 class Connection:
@@ -84,6 +84,8 @@ class Connection:
                 raise self._error(f"cannot be used: {reason}{self._output_tail()}")
             self.client = ready.result()
         except BaseException:
+            if self._process is not None:
+                self._process.kill()  # a server that was never used has nothing to finish
             await self.close()
             raise
         return self
@@ -114,6 +116,10 @@ class Connection:
             raise
         except (RuntimeError, ValueError) as error:  # raised by the SDK for an invalid response
             raise self._error(f"returned an invalid response to {name}: {quote(str(error))}") from None
+
+    def start_closing(self) -> None:
+        """Begin to close the connection, without waiting."""
+        self._closing.set()
 
     async def close(self) -> None:
         """Close the connection, and stop the server process with its descendants."""
@@ -177,6 +183,8 @@ class Connection:
                 await self.stream.aclose()
 
         async def bound(response: httpx2.Response) -> None:
+            if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+                raise httpx2.ReadError("the response is compressed, although that was not requested")  # its size would have no bound
             response.stream = Bounded(response.stream)
 
         client = httpx2.AsyncClient(

@@ -26,6 +26,7 @@ from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
 from callmark.simulation.toolboxes.results import StateReader, make_result, reject_call
 from callmark.simulation.toolboxes.signatures import Signature
+from callmark.trust import import_action
 from callmark.types import Call, Tool
 from callmark.wording import did_you_mean
 
@@ -168,7 +169,7 @@ def _factory(module: ModuleType, module_name: str, name: str) -> Callable[[], An
         try:
             found = getattr(found, step)
         except Exception:
-            raise BadInput(f"module {module_name} has no {path!r}{did_you_mean(step, dir(found))}") from None
+            raise BadInput(f"module {module_name} has no attribute {path!r}{did_you_mean(step, dir(found))}") from None
     if isinstance(found, type) or (name != path and callable(found)):
         factory: Callable[[], Any] = found
         return factory
@@ -190,4 +191,10 @@ def _open(text: str, settings: ToolboxSettings) -> FunctionToolSource:
     return FunctionToolSource(text, timeout=settings.timeout)
 
 
-TOOLBOX = ToolboxProvider("python", _open, "python:my_tools", "functions of a Python module, or methods of a class")
+TOOLBOX = ToolboxProvider(
+    "python",
+    _open,
+    "python:my_tools",
+    "functions of a Python module, or methods of a class",
+    actions=lambda text, keys: (import_action(text),),
+)

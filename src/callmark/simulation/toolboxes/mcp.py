@@ -13,15 +13,17 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from callmark.calls.strict import NotStrict, dump, parse
+from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError
 from callmark.models.open_files import is_out_of_files
+from callmark.models.process import run_action
 from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
 from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
 from callmark.simulation.toolboxes.results import StateReader, make_result, reject_call
+from callmark.trust import Action
 from callmark.types import Call, Tool
 from callmark.wording import pluralize
 
@@ -38,7 +40,7 @@ _MAX_PAGES = 100  # of a list of tools or resources
 _LIST_TOOLS = "tools/list"
 _CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only slows down each of them
 _PING_TIMEOUT = 5.0  # seconds
-_HINT = "Run the command on its own, or check that the server is running."
+_HINT = "Run the command on its own to see why it fails, or check that the server is running."
 
 
 class McpToolSource:
@@ -51,6 +53,7 @@ class McpToolSource:
         self._mode = "auto"
         self.has_state = self._is_shared = False
         self._connection: Connection | None = None  # the shared connection, or an unused one
+        self._closing: list[Connection] = []  # of cancelled conversations
         self._initial_state: State | None = None  # of every conversation over the shared connection
         self._reconnecting, self._reading_state, self._starting = asyncio.Lock(), asyncio.Lock(), asyncio.Semaphore(_CONCURRENT_STARTS)
         self._failed_starts = 0  # in a row
@@ -68,8 +71,13 @@ class McpToolSource:
         connection = unused if unused is not None and not unused.is_closed else await self._start()
         try:
             yield _McpToolbox(self, connection)
+        except asyncio.CancelledError:  # all servers are given their time to exit at once, not one after the other
+            connection.start_closing()
+            self._closing.append(connection)
+            raise
         finally:
-            await connection.close()
+            if connection not in self._closing:
+                await connection.close()
             if unused is not None and unused is not connection:
                 await unused.close()
 
@@ -88,8 +96,8 @@ class McpToolSource:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         unused, self._connection = self._connection, None
-        if unused is not None:
-            await unused.close()
+        closing, self._closing = [*self._closing, *([unused] if unused else [])], []
+        await asyncio.gather(*(connection.close() for connection in closing))
 
     async def _probe(self) -> None:
         """List the server's tools, and find out how it separates conversations. The first conversation reuses the connection."""
@@ -101,7 +109,7 @@ class McpToolSource:
             self.has_state = await connection.request("resources/list", _has_state)
         except MCPError as error:
             raise ModelError(f"the tool server {self._server.name} cannot list its tools: {self.keys.hide(str(error))}") from None
-        self.tools = tuple(_redact_tool(tool, self.keys) for tool in listed)
+        self.tools = self.keys.redact(listed)  # a server may put its key into a default or a description
         if not self.tools:
             raise ModelError(f"the tool server {self._server.name} has no tools")
         capabilities = connection.client.server_capabilities
@@ -206,7 +214,7 @@ class _McpToolbox:
         return self._source.state_reader.read(text)
 
     def _make_result(self, text: str, *, is_error: bool) -> ToolResult:
-        return make_result(self._keys.hide_bytes(text.encode("utf-8", "backslashreplace")).decode(), is_error=is_error)
+        return make_result(self._keys.redact(text), is_error=is_error)
 
 
 async def _list_tools(client: "Client") -> tuple[Tool, ...]:
@@ -230,16 +238,6 @@ def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
         if by_name.setdefault(tool.name, tool) != tool:
             raise ValueError(f"two tools are named {tool.name}")
     return tuple(by_name.values())
-
-
-def _redact_tool(tool: Tool, keys: Keys) -> Tool:
-    """Return the tool without keys: a server may put its key into a default or a description."""
-    schema = dump(tool.parameters).encode("utf-8", "backslashreplace")
-    try:
-        parameters = tool.parameters if keys.hide_bytes(schema) == schema else parse(keys.hide_bytes(schema))
-    except NotStrict:  # hiding a numeric key makes the JSON invalid
-        parameters = {}
-    return Tool(tool.name, keys.hide_bytes(tool.description.encode("utf-8", "backslashreplace")).decode(), parameters)
 
 
 async def _has_state(client: "Client") -> bool:
@@ -274,4 +272,11 @@ def _open(text: str, settings: ToolboxSettings) -> McpToolSource:
     return McpToolSource(text, timeout=settings.timeout, keys=settings.keys)
 
 
-TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or URL")
+def _actions(text: str, keys: Keys) -> list[Action]:
+    url = read_server(text, keys).url
+    if url is None:
+        return [run_action(text, keys)]
+    return [Action("send", f"requests to {keys.show(url.shown)}", exact=f"requests to {url.address}")]
+
+
+TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or URL", actions=_actions)

@@ -52,5 +52,10 @@ def _open(text: str, settings: ToolboxSettings) -> MockApiToolSource:
 
 
 TOOLBOX = ToolboxProvider(
-    "openapi", _open, "openapi:api.yaml", "a mock of the API of an OpenAPI 3 file", world="callmark.synthesis.api_world:api_world"
+    "openapi",
+    _open,
+    "openapi:api.yaml",
+    "a mock of the API of an OpenAPI 3 file",
+    world="callmark.synthesis.api_world:api_world",
+    actions=lambda text, keys: (),
 )

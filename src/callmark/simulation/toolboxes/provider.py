@@ -1,11 +1,12 @@
 """`ToolboxProvider`: a kind of tool source for `--tools NAME:TEXT`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from callmark.models.keys import Keys
 from callmark.simulation.session import ToolSource
+from callmark.trust import Action
 
 CALL_TIMEOUT = 30.0  # seconds
 
@@ -33,6 +34,8 @@ class ToolboxProvider(Struct, frozen=True):
         help: One-line description.
         world: For tools whose conversations can be planned from their schemas alone: `module:function` of a function that returns their
             `World` for the same text.
+        actions: `actions(text, keys)` returns what acts if a file names these tools: the programs that they run, the modules that they
+            import, the requests that they send. callmark asks the user first. None: the spec is run, because nothing is known about it.
     """
 
     name: str
@@ -40,3 +43,4 @@ class ToolboxProvider(Struct, frozen=True):
     example: str
     help: str = ""
     world: str = ""
+    actions: Callable[[str, Keys], Sequence[Action]] | None = None

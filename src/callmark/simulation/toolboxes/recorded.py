@@ -108,4 +108,4 @@ def _open(text: str, settings: ToolboxSettings) -> RecordedToolSource:
     return RecordedToolSource(text)
 
 
-TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results recorded in a dataset")
+TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results recorded in a dataset", actions=lambda text, keys: ())

@@ -83,15 +83,18 @@ class ServerProcess:
             await asyncio.wait({self._exited}, timeout=GRACE_PERIOD)
         finally:
             self.kill()
-            if stdin is not None and stdin.get_write_buffer_size():
-                stdin.abort()
-            for task in tasks:
-                task.cancel()
-            for pipe in pipes:
-                pipe.close()
-            for item in (incoming, read, write, outgoing):
-                item.close()
-            self._close_pipes()
+            try:
+                await asyncio.wait({self._exited}, timeout=GRACE_PERIOD)  # with its pipes closed, it might exit before it is killed
+            finally:
+                if stdin is not None and stdin.get_write_buffer_size():
+                    stdin.abort()
+                for task in tasks:
+                    task.cancel()
+                for pipe in pipes:
+                    pipe.close()
+                for item in (incoming, read, write, outgoing):
+                    item.close()
+                self._close_pipes()
             await asyncio.wait({self._exited, *tasks}, timeout=GRACE_PERIOD)
 
     def kill(self) -> None:

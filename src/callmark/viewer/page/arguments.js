@@ -25,7 +25,8 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
     actualIndexes[column] === undefined ? null : result.actual[actualIndexes[column]],
   );
   const faulty = columns.map(({ result }) => faultyArguments(result, index));
-  const names = [...new Set([expectedCall, ...actualCalls].flatMap((call) => Object.keys(call?.arguments ?? {})))].slice(0, MAX_ARGUMENTS);
+  const inOrder = expectedCall.partial ? [...actualCalls, expectedCall] : [expectedCall, ...actualCalls];
+  const names = [...new Set(inOrder.flatMap((call) => Object.keys(call?.arguments ?? {})))].slice(0, MAX_ARGUMENTS);
   const equal = columns.length > 1 ? () => labelCell("=", "") : equalValue;
   const tool = [
     "Tool",
@@ -38,7 +39,20 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
         : missingCall(columns[column].result),
     ),
   ];
-  const rows = names.map((name) => argumentRow(name, expectedCall, actualCalls, faulty, equal));
+  // Without the dataset, an expected call is known as far as the faults name it: its wrong arguments, or the whole call as code.
+  const rows = !expectedCall.partial
+    ? names.map((name) => argumentRow(name, expectedCall, actualCalls, faulty, equal))
+    : expectedCall.code
+      ? [
+          [
+            "Call",
+            plainValue(expectedCall.code.slice(0, MAX_VALUE)),
+            ...actualCalls.map((call) => plainValue(call?.arguments ? call.code.slice(0, MAX_VALUE) : "")),
+          ],
+        ]
+      : names.length || isPaired(columns[0].result, index)
+        ? names.map((name) => partialRow(name, expectedCall, actualCalls, columns, index))
+        : [["Arguments", labelCell("unknown", ""), ...actualCalls.map(() => plainValue(""))]];
   const malformed = actualCalls.some((call) => call && !call.arguments)
     ? [
         [
@@ -56,11 +70,39 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
 // Returns a test for argument names. The faults say which arguments of a paired call are wrong: values that are written differently may
 // still match. In a call of another tool, every difference is marked.
 function faultyArguments(result, index) {
-  if (!result.pairs.some(([expected]) => expected === index)) return () => true;
+  if (!isPaired(result, index)) return () => true;
   const paths = result.faults
     .filter(({ expected_index: expected, argument }) => expected === index && argument !== null)
     .map(({ argument }) => argument);
   return (name) => paths.some((path) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
+}
+
+function isPaired(result, index) {
+  return result.pairs.some(([expected]) => expected === index);
+}
+
+// An argument whose expected value is known only if a fault of the first column names it.
+function partialRow(name, expectedCall, actualCalls, columns, index) {
+  const faults = columns.map(({ result }) =>
+    result.faults.find(({ expected_index: expected, argument }) => expected === index && argument === name),
+  );
+  const isExtra = (fault) => fault?.kind === "extra_argument" || fault?.kind === "unknown_argument";
+  const expected = Object.hasOwn(expectedCall.arguments, name) ? argumentText(expectedCall, name, true) : null;
+  const cells = actualCalls.map((call, column) => {
+    const fault = faults[column];
+    if (!call?.arguments) return plainValue("");
+    if (!Object.hasOwn(call.arguments, name)) return fault ? labelCell("missing", "wrong") : plainValue("");
+    const actual = argumentText(call, name, true);
+    if (!fault) return equalValue(actual);
+    if (isExtra(fault)) return el("div", {}, markedValue([[actual, true]], "wrong", actual), labelCell("not expected", "wrong"));
+    return expected === null ? markedValue([[actual, true]], "wrong", actual) : markDifferences(expected, actual)[1];
+  });
+  const matches = columns.length === 1 && isPaired(columns[0].result, index);
+  const expectedCell =
+    expected !== null
+      ? markedValue([[expected, false]], "right", expected)
+      : labelCell(isExtra(faults[0]) ? "none" : matches ? "matches" : "unknown", "");
+  return [name, expectedCell, ...cells];
 }
 
 function argumentRow(name, expectedCall, actualCalls, faulty, equal) {

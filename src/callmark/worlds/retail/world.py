@@ -21,7 +21,7 @@ class RetailWorld(World):
     """The store with its default seed, which is also that of its server."""
 
     label = "the retail store"
-    tools = (f"mcp:{quote(sys.executable)} -m callmark.worlds.retail",)
+    tools = (f"mcp:{quote(sys.executable)} -P -m callmark.worlds.retail",)
     tool_definitions = TOOLS
     branches = BRANCHES
 

@@ -371,7 +371,7 @@ def _last_agent_text(messages: Sequence[Message]) -> str:
 
 def _open(options: str | None, seed: int) -> RuleBasedUser:
     if options is not None and options not in STYLES:
-        raise BadInput(f"unknown style {options!r} of the {NAME} user{did_you_mean(options, STYLES)}", f"Styles: {', '.join(STYLES)}.")
+        raise BadInput(f"unknown style {options!r} for the {NAME} user{did_you_mean(options, STYLES)}", f"Styles: {', '.join(STYLES)}.")
     return RuleBasedUser(options or "", seed=seed)
 
 

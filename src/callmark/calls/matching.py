@@ -1,0 +1,220 @@
+"""Compare matchers with values (docs/reference/metrics.md, section 4).
+
+`matches` raises `EvaluatorError` if the comparison needs too many checks (`MatchBudget`), and nothing else: an invalid matcher matches
+nothing.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+from callmark.calls.dates import parse_date, same_date
+from callmark.calls.globs import matches_glob
+from callmark.calls.match_budget import MatchBudget
+from callmark.calls.matchers import MAX_SET_MEMBERS, compile_regex, exact_number, has_matcher, is_matcher
+from callmark.calls.ratio import reaches_ratio
+from callmark.calls.set_matching import all_matched
+from callmark.calls.strict import NotStrict, parse
+from callmark.calls.value_keys import value_key
+from callmark.calls.words import words
+
+Equal = Callable[[Any, Any, MatchBudget], bool]
+
+LONGEST_TEXT = 2000  # characters of a text that is compared by ratio; a longer one must have equal words
+_FEW = 8  # members of a $one_of that are compared one by one
+_STEPS = 500  # of an automaton, or characters of a pattern that is tried at every place, that count as one check
+
+
+def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    """Return whether a matcher matches a value. `equal` compares values inside the matcher: by `exact`, with nested matchers."""
+    for kind in matcher:
+        match = _MATCH.get(kind)
+        if match is not None:
+            break
+    else:
+        return False
+    if budget.inside:
+        return match(matcher, actual, equal, budget)
+    budget.spend(1)
+    budget.inside = True
+    found = match(matcher, actual, equal, budget)
+    budget.inside = False
+    return found
+
+
+def _matches_optional(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    return equal(matcher["$optional"], actual, budget)
+
+
+def _matches_not(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    return not equal(matcher["$not"], actual, budget)
+
+
+def _matches_glob(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    pattern = matcher["$glob"]
+    if not isinstance(actual, str) or not isinstance(pattern, str):
+        return False
+    budget.spend_text(actual)
+    if "?" in pattern:
+        budget.spend(len(pattern) * len(actual) // _STEPS)
+    if matcher.get("$case", True) is False:
+        pattern, actual = budget.prepare(str.casefold, pattern), budget.prepare(str.casefold, actual)
+    return matches_glob(pattern, actual)
+
+
+def _matches_regex(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    pattern = matcher["$regex"]
+    if not isinstance(pattern, str) or not isinstance(actual, str):
+        return False
+    compiled = compile_regex(pattern)
+    if isinstance(compiled, str):
+        return False
+    budget.spend(compiled.programsize * len(actual) // _STEPS)
+    try:
+        return compiled.fullmatch(actual) is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _matches_one_of(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    members = matcher["$one_of"]
+    if not isinstance(members, list):
+        return False
+    if len(members) > _FEW:
+        budget.spend(1)
+        key = budget.prepare_value(value_key, actual)
+        if key is not None:
+            by_key, members = budget.prepare_value(_by_key, members)
+            if any(equal(member, actual, budget) for member in by_key.get(key, ())):
+                return True
+    return any(equal(member, actual, budget) for member in members)
+
+
+def _by_key(members: list[Any]) -> tuple[dict[Hashable, list[Any]], list[Any]]:
+    """Return the members with a key, by their key, and the other members."""
+    by_key: dict[Hashable, list[Any]] = {}
+    others: list[Any] = []
+    for member in members:
+        key = _member_key(member)
+        others.append(member) if key is None else by_key.setdefault(key, []).append(member)
+    return by_key, others
+
+
+def _member_key(member: Any) -> Hashable:
+    """Return the key of a plain value; None for a matcher, or a value that contains one."""
+    if is_matcher(member) and "$literal" in member:
+        return value_key(member["$literal"])
+    return None if has_matcher(member) else value_key(member)
+
+
+def _matches_set(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    """Return whether the members match one to one, in any order."""
+    members = matcher["$set"]
+    if (
+        not isinstance(members, list)
+        or not isinstance(actual, list | tuple)
+        or len(members) != len(actual)
+        or len(members) > MAX_SET_MEMBERS
+    ):
+        return False
+    budget.spend(len(members))
+    items_by_key: dict[Hashable, int] = {}
+    without_key = 0
+    for index, item in enumerate(actual):
+        key = budget.prepare_value(value_key, item)
+        if key is None:
+            without_key |= 1 << index
+        else:
+            items_by_key[key] = items_by_key.get(key, 0) | 1 << index
+    every = (1 << len(members)) - 1
+    possible = [every if key is None else items_by_key.get(key, 0) | without_key for key in budget.prepare_value(_member_keys, members)]
+    return all_matched(possible, lambda member, item: equal(members[member], actual[item], budget))
+
+
+def _member_keys(members: list[Any]) -> list[Hashable]:
+    return list(map(_member_key, members))
+
+
+def _matches_approx(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    if isinstance(actual, str):
+        try:
+            actual = parse(actual)
+        except NotStrict:
+            return False
+    if isinstance(actual, bool) or not isinstance(actual, int | float):
+        return False
+    least, low, high, greatest = budget.prepare_value(_range, matcher)
+    if not least <= actual <= greatest:  # the quick check for almost every number that is outside
+        return False
+    value = exact_number(actual)
+    return value is not None and low <= value <= high
+
+
+_EMPTY_RANGE = (inf, Fraction(1), Fraction(0), -inf)
+
+
+def _range(matcher: Mapping[str, Any]) -> tuple[float, Fraction, Fraction, float]:
+    """Return the range of an `$approx`, and numbers just below and above it that are quick to compare."""
+    expected, tolerance = exact_number(matcher["$approx"]), exact_number(matcher.get("$abs", matcher.get("$rel")))
+    if expected is None or tolerance is None:
+        return _EMPTY_RANGE
+    if "$abs" not in matcher:
+        tolerance *= abs(expected)
+    low, high = expected - tolerance, expected + tolerance
+    return nextafter(_as_float(low), -inf), low, high, nextafter(_as_float(high), inf)
+
+
+def _as_float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def _matches_date(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    expected = matcher["$date"]
+    if not isinstance(expected, str) or not isinstance(actual, str):
+        return False
+    expected_date, actual_date = budget.prepare_once(parse_date, expected), budget.prepare_once(parse_date, actual)
+    return expected_date is not None and actual_date is not None and same_date(expected_date, actual_date)
+
+
+def _matches_text(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    expected, min_ratio = matcher["$text"], matcher.get("$ratio")
+    if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(min_ratio, int | float):
+        return False
+    budget.spend_text(actual)
+    one, other = budget.prepare_once(_joined_words, expected), budget.prepare_once(_joined_words, actual)
+    if one == other:
+        return True
+    if max(len(one), len(other)) > LONGEST_TEXT:
+        return False
+    return reaches_ratio(one, other, min_ratio, budget.spend)
+
+
+def _joined_words(text: str) -> str:
+    return " ".join(words(text))
+
+
+def _matches_contains(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+    part = matcher["$contains"]
+    if not isinstance(part, str) or not isinstance(actual, str):
+        return False
+    budget.spend_text(actual)
+    return budget.prepare(str.casefold, part) in budget.prepare(str.casefold, actual)
+
+
+_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Equal, MatchBudget], bool]] = {
+    "$any": lambda matcher, actual, equal, budget: True,
+    "$optional": _matches_optional,
+    "$glob": _matches_glob,
+    "$regex": _matches_regex,
+    "$one_of": _matches_one_of,
+    "$set": _matches_set,
+    "$approx": _matches_approx,
+    "$date": _matches_date,
+    "$text": _matches_text,
+    "$contains": _matches_contains,
+    "$not": _matches_not,
+}

@@ -1,0 +1,198 @@
+"""The list of the runs in a folder: each with its headline metric. It is returned within about a second, however many runs there are.
+
+An entry is kept until the files of its run change. What takes too long (many new runs, large files) is left out at first and read in the
+background: `ready` says whether anything is missing. Runs that cannot be read are not listed.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from msgspec import Struct
+
+from callmark.analysis.summary import Summary
+from callmark.errors import BadInput
+from callmark.runs.manifest import Manifest
+from callmark.runs.run import Run, headline_metric
+from callmark.runs.store import GRADES, PREDICTIONS, RUN, RunFolder
+from callmark.viewer.page_data import run_list_entry
+from callmark.viewer.page_json import MAX_ID, page_json, truncate
+from callmark.viewer.priority_gate import PriorityGate
+
+Stamp = tuple[tuple[int, int], ...]
+_METRICS_TIME = 0.4  # seconds that a request for the list waits for metrics
+_MANIFESTS_TIME = 0.6  # seconds that it waits for runs that were not read before
+_SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
+
+
+class _Entry(Struct, frozen=True):
+    """A run in the list, as data and as JSON; None if it cannot be read. `final` means that it changes only when its stamp does."""
+
+    stamp: Stamp
+    data: dict[str, Any] | None = None
+    text: bytes = b""
+    final: bool = True
+
+
+class RunList:
+    """The entries of the runs, and the summaries they show. One request at a time reads files; those that wait for it share its result."""
+
+    def __init__(self, priority: PriorityGate) -> None:
+        self._priority = priority
+        self._lock = Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._summaries: dict[str, tuple[Stamp, Summary | None]] = {}
+        self._predictions: dict[str, tuple[int, int]] = {}  # bytes and lines read
+        self._counting: Thread | None = None
+        self._listed: tuple[float, bytes] = (0.0, b"")  # when reading began, and the list as JSON
+
+    def data(self, runs: Mapping[str, Path]) -> dict[str, Any]:
+        """Return all runs, newest first, and whether all of them and their metrics are known."""
+        with self._lock:
+            entries, ready = self._read(runs)
+        return {"runs": [entry.data for entry in entries], "ready": ready}
+
+    def json(self, find_runs: Callable[[], Mapping[str, Path]], arrived: float) -> bytes:
+        """Return the same as JSON, for a request that arrived at that time. It is read only if no reading has begun since then."""
+        with self._lock:
+            if self._listed[0] < arrived:
+                began = time.monotonic()
+                entries, ready = self._read(find_runs())
+                text = b'{"runs":[%b],"ready":%b}' % (b",".join(entry.text for entry in entries), b"true" if ready else b"false")
+                self._listed = (began, text)
+            return self._listed[1]
+
+    def _read(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
+        with self._priority:  # each file that is opened would otherwise wait for the thread that counts
+            return self._read_now(runs)
+
+    def _read_now(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
+        began = time.monotonic()
+        found: list[_Entry] = []
+        missing: list[tuple[str, Path]] = []
+        for name, path in runs.items():
+            entry, known = self._entry(name, path, began)
+            if not known:
+                missing.append((name, path))
+            if entry is not None and entry.data is not None:
+                found.append(entry)
+        for name in self._entries.keys() - runs.keys():
+            del self._entries[name]
+            self._summaries.pop(name, None)
+            self._predictions.pop(name, None)
+        if missing and (self._counting is None or not self._counting.is_alive()):
+            self._counting = Thread(target=self._count_all, args=(missing,), name="counting", daemon=True)
+            self._counting.start()
+        found.sort(key=lambda entry: (entry.data["created"], entry.data["name"]) if entry.data else ("", ""), reverse=True)
+        return found, not missing
+
+    def _entry(self, name: str, path: Path, began: float) -> tuple[_Entry | None, bool]:
+        """Return the entry of a run, None if it has not been read yet, and whether all of it is known."""
+        stamp = run_stamp(path)
+        before = self._entries.get(name)
+        if before is not None and before.final and before.stamp == stamp:
+            return before, True
+        if time.monotonic() - began > _MANIFESTS_TIME:
+            return before, False
+        folder = RunFolder(path)
+        known = True
+        try:
+            info = folder.read()
+        except BadInput:
+            entry = _Entry(stamp)
+        else:
+            summary: Summary | None = None
+            in_progress = is_in_progress(folder, info)
+            if not in_progress:
+                summary, known = self._summary(name, path, began + _METRICS_TIME)
+            predictions = self._count_predictions(name, folder) if in_progress else _graded_predictions(info)
+            entry = _new_entry(name, info, stamp, summary, predictions, final=known and not in_progress)
+        self._entries[name] = entry
+        return entry, known
+
+    def _summary(self, name: str, path: Path, deadline: float) -> tuple[Summary | None, bool]:
+        """Return the summary of a run, None if there is none, and whether that is known."""
+        stamp, summary = self._summaries.get(name, ((), None))
+        if stamp == run_stamp(path):
+            return summary, True
+        if time.monotonic() >= deadline:
+            return None, False
+        stored = self._stored_summary(name, path)
+        if stored is not None:
+            return stored, True
+        return (self._count(name, path), True) if run_stamp(path)[1][1] < _SMALL_GRADES else (None, False)
+
+    def _count_all(self, missing: Sequence[tuple[str, Path]]) -> None:
+        """Count the runs whose metrics are missing from the list."""
+        for name, path in missing:
+            self._priority.wait_until_idle()
+            if self._stored_summary(name, path) is None:
+                self._count(name, path, in_background=True)
+
+    def _stored_summary(self, name: str, path: Path) -> Summary | None:
+        """Return the summary that grading stored, if it has the headline metric with its interval."""
+        stamp = run_stamp(path)
+        with suppress(BadInput, OSError):  # opening the run raises it again
+            run = Run(path)
+            summary = run.stored_summary()
+            headline = summary.metrics.get(run.headline) if summary else None
+            if headline is not None and headline.low is not None:
+                self._summaries[name] = (stamp, summary)
+                return summary
+        return None
+
+    def _count(self, name: str, path: Path, *, in_background: bool = False) -> Summary | None:
+        stamp = run_stamp(path)
+        summary: Summary | None = None
+        with suppress(BadInput, OSError):
+            run = Run(path)
+            tally = run.tally(detailed=False)
+            for grade in self._priority.in_background(run.grades()) if in_background else run.grades():
+                tally.add(grade)
+            summary = tally.summary(intervals="headline")
+        self._summaries[name] = (stamp, summary)
+        return summary
+
+    def _count_predictions(self, name: str, folder: RunFolder) -> int:
+        """Return the number of predictions so far. Only those since the last time are read."""
+        size, count = self._predictions.get(name, (0, 0))
+        with suppress(BadInput, OSError), folder.open(PREDICTIONS) as lines:
+            lines.seek(size)
+            for line in lines:
+                if line.endswith(b"\n"):
+                    size, count = size + len(line), count + 1
+            self._predictions[name] = (size, count)
+        return count
+
+
+def is_in_progress(folder: RunFolder, info: Manifest) -> bool:
+    """Return whether a run is not finished or not graded."""
+    return info.status == "running" or not folder.has(GRADES)
+
+
+def run_stamp(path: Path) -> Stamp:
+    """Return times and sizes that change when a run is written, except of predictions: they only grow, and a run in progress reads on."""
+    return tuple(_stat(path / name) for name in (RUN, GRADES))
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def _graded_predictions(info: Manifest) -> int:
+    return info.model_run.predictions if info.model_run else info.cases
+
+
+def _new_entry(name: str, info: Manifest, stamp: Stamp, summary: Summary | None, predictions: int, *, final: bool) -> _Entry:
+    headline = summary.metrics.get(headline_metric(info)) if summary else None
+    scored, errors = (summary.scored, summary.errors) if summary else (None, None)
+    data = run_list_entry(name, info, headline, scored=scored, errors=errors, predictions=predictions)
+    data = {key: truncate(value, MAX_ID) if isinstance(value, str) else value for key, value in data.items()}
+    return _Entry(stamp, data, page_json(data), final)
