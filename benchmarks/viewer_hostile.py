@@ -51,7 +51,9 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))  # of the viewer, as on macOS
         with viewer_process(Path(folder, "runs")) as address:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # of this process
-            port, token = re.search(r":(\d+)/#?.*?token=([\w-]+)", address).groups()
+            found = re.search(r":(\d+)/#?.*?token=([\w-]+)", address)
+            assert found, address
+            port, token = found.groups()
             return asyncio.run(measure(int(port), token, hostile, options.connections))
 
 

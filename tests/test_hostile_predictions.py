@@ -141,7 +141,7 @@ def test_hostile_calls_are_graded(cli: Cli, calls: Callable[[], str], kinds: lis
 ROWS: dict[str, tuple[Callable[[], str], str]] = {
     "10,000 deep": (lambda: made(DEEP), "p.jsonl, line 1: nested too deeply to read"),
     "10,000 deep elsewhere": (lambda: f'{{"id": "q1", "x": {DEEP}, "tool_calls": []}}', "nested too deeply"),
-    "100,000 openings": (lambda: "[" * 100_000, "p.jsonl: nested too deeply to read"),
+    "100,000 openings": (lambda: "[" * 100_000, "p.jsonl, item 1: nested too deeply to read"),
     "a number": (lambda: "7", "p.jsonl, line 1: "),
     "a list": (lambda: '{}\n[{"id": "q1"}]', "text or error, got no keys"),
     "null": (lambda: "null", "p.jsonl, line 1: "),

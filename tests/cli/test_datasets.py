@@ -172,6 +172,5 @@ def test_expand_json_has_the_counts(cli: Cli, tmp_path: Path) -> None:
     records = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [list(record) for record in records] == [["item"], ["item"]]
     assert (
-        "No conversation calls a tool."
-        in cli("expand", write_rows(tmp_path / "y.jsonl", row(user("a"))), "-o", tmp_path / "f.jsonl").out
+        "No conversation calls a tool." in cli("expand", write_rows(tmp_path / "y.jsonl", row(user("a"))), "-o", tmp_path / "f.jsonl").out
     )

@@ -262,7 +262,8 @@ def test_server_tools_leave_other_tools_unchanged(tmp_path: Path) -> None:
 
 
 def test_prompt_of_one_string_in_a_list_is_written(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.jsonl", {"messages": [{"role": "system", "content": ["Be kind."]}, {"role": "user", "content": ["hi"]}]})
+    messages = [{"role": "system", "content": ["Be kind."]}, {"role": "user", "content": ["hi"]}]
+    path = write_rows(tmp_path / "x.jsonl", {"messages": messages})
     callmark.convert(callmark.load(path), to="anthropic", out=tmp_path / "y.jsonl")
     written = json.loads((tmp_path / "y.jsonl").read_text())
     assert written["system"] == [{"type": "text", "text": "Be kind."}]

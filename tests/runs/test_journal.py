@@ -1,5 +1,6 @@
 """The journal: predictions recorded as they come."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -105,15 +106,29 @@ def test_a_missing_file_is_not_open(tmp_path: Path) -> None:
     assert not is_open(str(tmp_path / "none"))
 
 
-def test_folder_in_place_of_the_file_raises_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot be written: Is a directory"):
+def test_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="expected a regular file, got a folder"):
         Journal(str(tmp_path))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_a_full_disk_raises_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot be written: No space left on device"), Journal("/dev/full") as journal:
+def test_a_full_disk_raises_a_storage_error_and_keeps_earlier_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "p.jsonl"
+    write = os.write
+    written: list[int] = []
+
+    def write_half_then_fail(descriptor: int, data: memoryview) -> int:
+        if written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(write(descriptor, data[: len(data) // 2]))
+        return written[0]
+
+    with Journal(str(file)) as journal:
         journal.add(ONE)
+        before = file.read_bytes()
+        monkeypatch.setattr(os, "write", write_half_then_fail)
+        with pytest.raises(StorageError, match="cannot be written: No space left on device"):
+            journal.add(TWO)
+    assert file.read_bytes() == before
 
 
 def test_a_numeric_key_is_hidden_and_the_line_stays_readable(tmp_path: Path) -> None:

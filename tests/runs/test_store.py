@@ -63,7 +63,7 @@ def test_a_broken_manifest_raises(tmp_path: Path, content: bytes | None, sentenc
 
 def test_a_manifest_that_is_a_folder_raises(tmp_path: Path) -> None:
     (tmp_path / RUN).mkdir()
-    with pytest.raises(BadInput, match="run.json: cannot be read: Is a directory"):
+    with pytest.raises(BadInput, match="run.json: expected a regular file, got a folder"):
         RunFolder(tmp_path).read()
 
 

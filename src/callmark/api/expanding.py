@@ -98,7 +98,8 @@ def refuse_growth(sizes: InlineSizes, name: str, *, by_reference: bool = False, 
 def refuse_inlining(dataset: Dataset) -> None:
     """Raise `BadInput` for decision points by reference that are more than `MAX_GROWTH` times larger inline. A pipe is not checked."""
     if dataset.rows is None or dataset.rows.rereadable:
-        refuse_growth(inline_sizes(dataset), dataset.name, hint=f"To write them anyway: callmark expand {dataset.name} --inline --yes -o FILE")
+        hint = f"To write them anyway: callmark expand {dataset.name} --inline --yes -o FILE"
+        refuse_growth(inline_sizes(dataset), dataset.name, hint=hint)
 
 
 @contextmanager

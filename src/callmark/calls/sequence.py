@@ -146,7 +146,7 @@ class _Followers:
         """Return the first call that may follow this one, or None."""
         if self._step.gap == "next":
             return before + 1 if before + 1 in self._known and _takes(self._step, self._calls[before], self._calls[before + 1]) else None
-        found = [index for index in map(lambda group: self._first_of(group, before), self._groups(before)) if index is not None]
+        found = [index for index in (self._first_of(group, before) for group in self._groups(before)) if index is not None]
         return min(found, default=None)
 
     def _groups(self, before: int) -> Iterator[list[int]]:

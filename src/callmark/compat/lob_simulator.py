@@ -37,7 +37,7 @@ class ChatSimulator:
         seed: int = 0,
         trust: bool = False,
     ) -> None:
-        """Open agent, user, judge and tools. `trust` allows what a `callmark.toml` in the current folder and `.env` run, import and send."""
+        """Open agent, user, judge and tools. `trust` allows what `callmark.toml` here and `.env` run, import and send."""
         from callmark.config import read_config
         from callmark.models.choice import resolve_model
         from callmark.models.keys import Keys

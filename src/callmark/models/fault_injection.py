@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from callmark.calls.source_index import SOURCE_ROLES
 from callmark.calls.schema import properties, required
 from callmark.calls.shapes import named_call
+from callmark.calls.source_index import SOURCE_ROLES
 from callmark.calls.strict import dump
 from callmark.grading.faults import find_faults
 from callmark.grading.grade import best_attempt

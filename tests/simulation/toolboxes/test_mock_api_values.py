@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from callmark.calls.schema import violations
+from callmark.calls.schema import Schemas
 from callmark.errors import BadInput
 from callmark.simulation.mock_api.effects import find_effect
 from callmark.simulation.mock_api.names import key_stem, plural, resource_noun, singular, split_name, with_article
@@ -70,7 +70,7 @@ def test_generated_value_fits_its_schema(schema: dict[str, Any]) -> None:
     wanted = Tool("x", "", {"type": "object", "properties": {"value": schema}})
     is_unsupported = "(?=" in schema.get("pattern", "")
     for value in generate(schema):
-        assert is_unsupported or violations({"value": value}, wanted) == []
+        assert is_unsupported or Schemas([wanted]).violations(Call("x", {"value": value})) == []
 
 
 @pytest.mark.parametrize(
