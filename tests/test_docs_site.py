@@ -80,7 +80,7 @@ def test_search_works_from_disk(site: Path) -> None:
         page.on("request", lambda request: requests.append(request.url))
         page.goto((site / "index.html").as_uri())
         page.locator("iframe").wait_for(state="attached")  # the search listens to its input field from now on
-        page.locator("input.md-search__input").fill("hallucinated")
+        page.locator("input.md-search__input").press_sequentially("hallucinated")  # the search listens to keys
         found = page.locator(".md-search-result__link", has_text="hallucinated")
         found.first.wait_for()
         assert any("reference/metrics.html" in (link.get_attribute("href") or "") for link in found.all())
