@@ -60,6 +60,7 @@ COMMANDS: list[list[str]] = [
         "hostile_module:Raises",
     ],
     ["grade", "eval.jsonl", "--predictions", "predictions.jsonl", "-e", "hostile_module:Misnamed"],
+    ["grade", "eval.jsonl", "--predictions", "predictions.jsonl", "-e", "hostile_module:Hostile", "--jobs", "2"],
     ["grade", "eval.jsonl", "--predictions", "predictions.jsonl", "--config", "hostile.toml", "--name", "x"],
     *[
         ["run", "eval.jsonl", "--model", f"python:hostile_module:{model}", *more]
@@ -216,6 +217,19 @@ def test_json_keeps_its_values(files: Path, cli: Cli, command: list[str]) -> Non
     first = json.loads(printed.out.splitlines()[0])
     assert first == conversation(1)
     assert TEXT in first["id"]
+
+
+def test_report_on_standard_output_is_the_same_page(files: Path, cli: Cli) -> None:
+    """Its script has a digest in the page, so that not a character of it may be escaped."""
+    cli("report", "one", "-o", "page.html")
+    pages = [cli("report", "one", "-o", "-").out, (files / "page.html").read_text(encoding="utf-8")]
+    (start, data, end), (other_start, other_data, other_end) = (
+        re.split(r'(?<=id="callmark-data">)|</script>\n', page, maxsplit=2) for page in pages
+    )
+    assert (start, end) == (other_start, other_end)
+    assert json.loads(data) == json.loads(other_data)
+    assert UNSAFE.search(other_data)
+    assert not UNSAFE.search(data)
 
 
 def test_metrics_are_listed_one_on_a_line(files: Path, cli: Cli) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from callmark import registry
+from callmark.cli import completion
 from callmark.cli.main import COMMANDS
 from tests.conftest import Cli
 
@@ -170,3 +171,9 @@ def test_other_shells_get_completions(home: Path, shell: str) -> None:
     done = subprocess.run(["callmark"], capture_output=True, text=True, check=True, env=environment)
     assert "gate" in done.stdout
     assert "Check a run against thresholds, for CI." in done.stdout
+
+
+def test_names_that_a_shell_cannot_show_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("callmark.toml").write_text('[models.fine]\nmodel = "scripted:perfect"\n[models."fi\\u001b[31m\\n"]\nmodel = "scripted:perfect"\n')
+    assert [item.value for item in completion.complete("MODEL", "fi")] == ["fine"]

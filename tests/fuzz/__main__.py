@@ -14,7 +14,7 @@ import time
 from hashlib import sha256
 from multiprocessing import get_context
 
-from tests.fuzz.targets import CORPUS, CORPUS_OF, TARGETS
+from tests.fuzz.targets import CORPUS, CORPUS_OF, FOLDER_VARIABLE, TARGETS, memory_folder
 from tests.fuzz.worker import BATCH, MAX_SECONDS, Batch, Outcome, Totals, run_batch
 
 _MAX_WALL = 60.0  # seconds without a sign of life
@@ -35,7 +35,9 @@ def main() -> int:
         number = round(given.inputs * TARGETS[name].share / total)
         batches += [Batch(name, given.seed, start, min(start + BATCH, number)) for start in range(0, number, BATCH)]
     batches.sort(key=lambda batch: batch.start / max(1, TARGETS[batch.target].share))  # all targets progress together
-    return fuzz(batches, jobs=given.jobs, minutes=given.minutes)
+    with memory_folder() as folder:
+        os.environ[FOLDER_VARIABLE] = folder
+        return fuzz(batches, jobs=given.jobs, minutes=given.minutes)
 
 
 def fuzz(batches: list[Batch], *, jobs: int, minutes: float) -> int:
@@ -62,8 +64,8 @@ def fuzz(batches: list[Batch], *, jobs: int, minutes: float) -> int:
                 failures.append(failure)
                 sys.stdout.write(f"{failure}\n")
                 sys.stdout.flush()
-            if number % 100 == 0 and sys.stdout.isatty():
-                sys.stdout.write(f"{sum(each.inputs for each in totals.values()):,} inputs, {len(failures)} failures\r")
+            if number % 200 == 0:
+                sys.stdout.write(f"{sum(each.inputs for each in totals.values()):,} inputs, {len(failures)} failures\n")
                 sys.stdout.flush()
     _show(totals, failures, time.monotonic() - started)
     for failure in failures:  # only now, so that the inputs stay those of the seed

@@ -39,6 +39,7 @@ from tests.fuzz.mutate import dump, mutate_bytes, mutate_json
 
 CORPUS = Path(__file__).parent / "corpus"
 PORT, TOKEN = 8000, "token"
+FOLDER_VARIABLE = "CALLMARK_FUZZ_FOLDER"
 BASE_RUN = "base.json"  # a run that the others are compared with
 
 
@@ -53,11 +54,17 @@ class Target(NamedTuple):
 
 @cache
 def work_folder() -> Path:
-    """Return a folder in memory, if the system has one, for this process. It is removed at the end of the process."""
+    """Return a folder for this process, in the one of the campaign if there is one. A pool ends its workers without their clean-up."""
+    if campaign := os.environ.get(FOLDER_VARIABLE):
+        return Path(tempfile.mkdtemp(dir=campaign))
+    _folders.append(memory_folder())
+    return Path(_folders[0].name)
+
+
+def memory_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder in memory, if the system has one. It is removed when it is closed, or at the end of the process."""
     memory = "/dev/shm"
-    folder = tempfile.TemporaryDirectory(prefix="callmark-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
-    _folders.append(folder)
-    return Path(folder.name)
+    return tempfile.TemporaryDirectory(prefix="callmark-fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
 
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []

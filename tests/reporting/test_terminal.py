@@ -1,16 +1,20 @@
 """Tables, names and lines on terminals of different widths."""
 
+import re
+import sys
 from io import StringIO
 
 import pytest
 from rich.console import Console
+from rich.progress import TextColumn
+from rich.style import Style
 from rich.text import Text
 
 from callmark.data.lint import LintReport
 from callmark.data.stats import stats
 from callmark.reporting.lint_view import show_findings
 from callmark.reporting.stats_view import show_stats
-from callmark.reporting.terminal import make_console, name_cells, plain_table, print_parts, print_sentence
+from callmark.reporting.terminal import SafeConsole, make_console, make_progress, name_cells, plain_table, print_parts, print_sentence
 from callmark.types import Call, Conversation, Finding, Message, Severity
 
 NAMES = ["modify_pending_order_items", "modify_pending_order_address", "f"]
@@ -107,3 +111,31 @@ def test_lint_starts_with_the_number_of_findings(severities: list[Severity], hea
     findings = [finding(severity) for severity in severities]
     show_findings(console, LintReport(1, {"unknown_tool": len(findings)} if findings else {}, findings))
     assert printed(console)[0] == headline
+
+
+def test_console_escapes_text_and_drops_links() -> None:
+    written = StringIO()
+    safe = SafeConsole(file=written, force_terminal=True, width=80, color_system="standard")
+    safe.print(Text.assemble("a\x1b[31mb", ("c", Style(link="https://evil.example", bold=True)), "\u202e"))
+    assert written.getvalue() == "a\\x1b[31mb\x1b[1mc\x1b[0m\\u202e\n"
+
+
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_printed_during_a_progress_bar_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with make_progress(TextColumn("[link=https://evil.example]busy[/link]")) as progress:
+        progress.add_task("")
+        progress.start()
+        sys.stderr.write("\x1b[5;41mone\n::error::two\nthr")
+        sys.stderr.write("ee")
+    assert sys.stderr is terminal
+    text = terminal.getvalue()
+    lines = [line for line in re.split(r"[\r\n]|\x1b\[\?25[lh]|\x1b\[\d?[KA]", text) if line]
+    assert [line for line in lines if "busy" not in line] == ["\\x1b[5;41mone", "::error::two", "three"]  # a plain stream has no line guard
+    assert "\x1b]8;" not in text

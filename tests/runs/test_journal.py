@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,29 +107,68 @@ def test_a_missing_file_is_not_open(tmp_path: Path) -> None:
     assert not is_open(str(tmp_path / "none"))
 
 
-def test_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="expected a regular file, got a folder"):
-        Journal(str(tmp_path))
+def test_a_missing_folder_raises_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be written: No such file or directory"):
+        Journal(str(tmp_path / "none" / "p.jsonl"))
 
 
-def test_a_full_disk_raises_a_storage_error_and_keeps_earlier_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_a_storage_error_and_keeps_complete_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "p.jsonl"
     write = os.write
-    written: list[int] = []
 
-    def write_half_then_fail(descriptor: int, data: memoryview) -> int:
-        if written:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written.append(write(descriptor, data[: len(data) // 2]))
-        return written[0]
+    def write_until_full(descriptor: int, data: Any) -> int:
+        """Write ten bytes, and then fail as a full disk does."""
+        if os.fstat(descriptor).st_size > len(line):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, bytes(data)[:10] if os.fstat(descriptor).st_size else bytes(data))
 
     with Journal(str(file)) as journal:
+        line = b"x" * 1000
         journal.add(ONE)
-        before = file.read_bytes()
-        monkeypatch.setattr(os, "write", write_half_then_fail)
-        with pytest.raises(StorageError, match="cannot be written: No space left on device"):
+        line = file.read_bytes()
+        monkeypatch.setattr("os.write", write_until_full)
+        with pytest.raises(StorageError, match="p.jsonl: cannot be written: No space left on device") as raised:
             journal.add(TWO)
-    assert file.read_bytes() == before
+        assert raised.value.hint == "Earlier predictions are saved."
+        assert file.read_bytes() == line
+        monkeypatch.undo()  # there is space again
+        journal.add(TWO)
+        assert list(journal) == [ONE, TWO]
+
+
+def test_a_file_size_limit_raises_a_storage_error_and_keeps_complete_lines(tmp_path: Path) -> None:
+    code = """
+import resource, sys
+from callmark.errors import StorageError
+from callmark.runs.journal import Journal
+from callmark.types import Prediction
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+with Journal(sys.argv[1]) as journal:
+    try:
+        for number in range(100):
+            journal.add(Prediction(f"case {number}", text="x" * 10))
+            journal.sync()
+    except StorageError as error:
+        print(error)
+"""
+    file = tmp_path / "p.jsonl"
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{file}: cannot be written: File too large\n"
+    with Journal(str(file)) as journal:
+        assert not journal.repaired
+        assert [prediction.case for prediction in journal] == ["case 0"]
+
+
+def test_a_disk_that_loses_writes_raises_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Journal(str(tmp_path / "p.jsonl")) as journal:
+        journal.add(ONE)
+        monkeypatch.setattr("callmark.runs.journal._sync", fail)
+        with pytest.raises(StorageError, match="p.jsonl: cannot be written: Input/output error"):
+            journal.sync()
+    journal.sync()  # closed: nothing to do
 
 
 def test_a_numeric_key_is_hidden_and_the_line_stays_readable(tmp_path: Path) -> None:

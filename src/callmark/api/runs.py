@@ -172,7 +172,7 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     for run in opened:
         refuse_run_file(run, target)
     warnings: list[str] = []
-    left_out = write_report(opened, target, warn=warnings.append)
+    left_out = write_report(opened, target, warn=warnings.append, replace=out is None)
     return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from callmark.calls.messages import RESULT_ROLES
 from callmark.calls.schema import child_schemas, format_path, properties
 from callmark.calls.source_index import SOURCE_ROLES, SourceIndex, Value, has_bounded
-from callmark.calls.value_keys import value_key
+from callmark.calls.value_keys import MAX_WITHOUT_KEY, all_keys, value_key
 from callmark.calls.values import exact
 from callmark.types import Call, Message, Tool
 
@@ -146,8 +146,8 @@ def _candidates(listed: Sequence[Any], value: Any) -> Sequence[Any]:
         for item in listed:
             by_key.setdefault(value_key(item), []).append(item)
         index = _enum_indexes[id(listed)] = by_key, listed  # which keeps the list, and its id, alive
-    key = value_key(value)
-    return listed if key is None else [*index[0].get(key, ()), *index[0].get(None, ())]
+    same_key = [item for key in all_keys(value) if key is not None for item in index[0].get(key, ())]
+    return [*same_key, *index[0].get(None, ())[:MAX_WITHOUT_KEY]]
 
 
 _enum_indexes: dict[int, tuple[dict[Hashable, list[Any]], Sequence[Any]]] = {}

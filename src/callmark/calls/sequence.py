@@ -9,7 +9,8 @@
 Steps are matched from left to right. The first step is always the first call that matches it; after `>>`, every later call is tried. A
 malformed call matches no step, but counts as a call in the sequence.
 
-Patterns are matched in linear time: results and arguments that must be equal are found by their keys.
+Patterns are matched in linear time: results and arguments that must be equal are found by their keys. Of the few values without a key, a
+result is compared with the next hundred.
 """
 
 import json
@@ -24,7 +25,7 @@ from msgspec import Struct
 from callmark.calls.globs import matches_glob
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.value_keys import value_key
+from callmark.calls.value_keys import MAX_WITHOUT_KEY, all_keys, value_key
 from callmark.calls.values import exact
 from callmark.errors import BadInput
 from callmark.types import Call, Conversation
@@ -141,20 +142,22 @@ class _Followers:
         if _takes_results(step):
             for index in matching:
                 self._by_key.setdefault(_argument_key(step, calls[index].call), []).append(index)
+        self._without_key = self._by_key.pop(None, [])
 
     def first(self, before: int) -> int | None:
         """Return the first call that may follow this one, or None."""
         if self._step.gap == "next":
             return before + 1 if before + 1 in self._known and _takes(self._step, self._calls[before], self._calls[before + 1]) else None
-        found = [index for index in (self._first_of(group, before) for group in self._groups(before)) if index is not None]
-        return min(found, default=None)
+        found = [self._first_of(group, before) for group in self._groups(before)]
+        return min((index for index in found if index is not None), default=None)
 
     def _groups(self, before: int) -> Iterator[list[int]]:
-        keys = _result_keys(self._step, self._calls[before]) if self._by_key else None
-        if keys is None:
+        if not _takes_results(self._step):
             yield self._matching
-        else:
-            yield from (self._by_key[key] for key in (*keys, None) if key in self._by_key)
+        elif self._calls[before].result is not None:
+            yield from (self._by_key[key] for key in _result_keys(self._step, self._calls[before]) if key in self._by_key)
+            start = bisect_right(self._without_key, before)
+            yield self._without_key[start : start + MAX_WITHOUT_KEY]
 
     def _first_of(self, group: list[int], before: int) -> int | None:
         for at in range(bisect_right(group, before), len(group)):
@@ -171,15 +174,15 @@ def _ends_after(step: PatternStep, calls: Sequence[CallWithResult], ends: list[i
     if not _takes_results(step):
         return [index for index in matching if ends and index > ends[0]]
     found = []
-    by_key: dict[Hashable, list[int]] = {}  # the ends so far, by what their results may be equal to; None: anything
+    by_key: dict[Hashable, list[int]] = {}  # the ends so far, by what their results may be equal to
     position = 0
     for index in matching:
         while position < len(ends) and ends[position] < index:
-            for key in _result_keys(step, calls[ends[position]]) or [None]:
+            for key in _result_keys(step, calls[ends[position]]):
                 by_key.setdefault(key, []).append(ends[position])
             position += 1
         key = _argument_key(step, calls[index].call)
-        candidates = ends[:position] if key is None else [*by_key.get(key, ()), *by_key.get(None, ())]
+        candidates = ends[max(position - MAX_WITHOUT_KEY, 0) : position] if key is None else by_key.get(key, ())
         if any(_takes(step, calls[end], calls[index]) for end in candidates):
             found.append(index)
     return found
@@ -225,18 +228,17 @@ def _result_values(result: str, key: str) -> list[Any]:
 
 def _argument_key(step: PatternStep, call: Call) -> Hashable:
     """Return a key of the arguments that come from the previous result; None if they have none."""
-    keys = tuple(value_key(call.arguments[key]) for key, pattern in step.arguments if pattern.kind == "result")
+    names = [key for key, pattern in step.arguments if pattern.kind == "result"][:_MAX_RESULTS]
+    keys = tuple(value_key(call.arguments[name]) for name in names)
     return None if None in keys else keys
 
 
-def _result_keys(step: PatternStep, call: CallWithResult) -> list[Hashable] | None:
-    """Return the keys of the arguments that a result may provide. None if it may provide any; none at all without a result."""
+def _result_keys(step: PatternStep, call: CallWithResult) -> list[Hashable]:
+    """Return the keys of the arguments that a result may provide; none without a result."""
     if call.result is None:
         return []
-    names = [key for key, pattern in step.arguments if pattern.kind == "result"]
-    values = [{value_key(value) for value in _result_values(call.result, name)} for name in names]
-    if len(names) > _MAX_RESULTS or any(None in keys for keys in values):
-        return None
+    names = [key for key, pattern in step.arguments if pattern.kind == "result"][:_MAX_RESULTS]
+    values = [{key for value in _result_values(call.result, name) for key in all_keys(value) if key is not None} for name in names]
     return list(product(*values))
 
 

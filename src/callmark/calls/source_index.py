@@ -42,6 +42,7 @@ class SourceIndex:
         self._sources = [(index, message) for index, message in enumerate(messages) if message.role in SOURCE_ROLES and message.text]
         self._folded_texts: list[_Text] = []  # of the first of these
         self._prepared: _PreparedTexts | None = None
+        self._found: dict[tuple[str, Hashable], int | None] = {}
 
     def extend(self, messages: Sequence[Message]) -> "SourceIndex":
         """Return an index of these messages. If they begin with the messages of this index, its work is reused."""
@@ -100,20 +101,18 @@ class SourceIndex:
     def _phrase(self, needle: str, before: int | None) -> int | None:
         if self._prepared is not None and needle in self._prepared.searched:
             return _limit(self._prepared.phrases.get(needle), before)
-        return self._first_text(lambda text: text.has(needle), before)
+        return _limit(self._first_text("phrase", needle, lambda text: text.has(needle)), before)
 
     def _first(self, kind: Kind, key: Hashable, before: int | None) -> int | None:
         if self._prepared is not None:
             return _limit(self._prepared.first(kind).get(key), before)
-        return self._first_text(lambda text: key in getattr(text, kind), before)
+        return _limit(self._first_text(kind, key, lambda text: key in getattr(text, kind)), before)
 
-    def _first_text(self, has_value: Callable[["_Text"], bool], before: int | None) -> int | None:
-        for text in self._texts:
-            if before is not None and text.index >= before:
-                return None
-            if has_value(text):
-                return text.index
-        return None
+    def _first_text(self, kind: Kind | Literal["phrase"], key: Hashable, has_value: Callable[["_Text"], bool]) -> int | None:
+        """Return the index of the first message that has the value. Many calls may have the same value, so it is searched for once."""
+        if (kind, key) not in self._found:
+            self._found[kind, key] = next((text.index for text in self._texts if has_value(text)), None)
+        return self._found[kind, key]
 
 
 class _PreparedTexts:

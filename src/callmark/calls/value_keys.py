@@ -6,15 +6,18 @@ from typing import Any
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normalize
 
+MAX_WITHOUT_KEY = 100  # values without a key that a value is compared with, where nothing else bounds their number
+
 _NULL = ("null",)
 _JSON_STARTS = frozenset("{[-0123456789tfn")
+_NESTED_STARTS = frozenset("{[")
 
 
 def value_key(value: Any) -> Hashable:
     """Return a key that is the same for values that are equal by `exact`, and may be the same for others.
 
-    None means that the value has no key and must be compared: it contains an object of another type, or a text with escapes next to
-    characters that normalization may combine with them.
+    None means that the value has no key and must be compared: it contains an object of another type, or a JSON text whose escapes may
+    combine with the characters after them when it is normalized.
     """
     if isinstance(value, str):
         return _text_key(value)
@@ -29,14 +32,27 @@ def value_key(value: Any) -> Hashable:
     return value if isinstance(value, int | float) else None
 
 
+def all_keys(value: Any) -> set[Hashable]:
+    """Return every key that a value equal to this one may have. None is one of them if it may have any."""
+    if not isinstance(value, str):
+        return {value_key(value)}
+    text = normalize(value, "NFC").strip()
+    return {text, *(value_key(read) for read in (*_read(value), *_read(text)))}
+
+
 def _text_key(text: str) -> Hashable:
-    if "\\" in text and not text.isascii():
-        return None
+    has_escapes = "\\" in text and not text.isascii()
     text = normalize(text, "NFC").strip()
-    if text[:1] in _JSON_STARTS:
-        try:
-            value = parse(text)
-        except NotStrict:
-            return text
-        return value_key(value)
-    return text
+    if has_escapes and text[:1] in _NESTED_STARTS:
+        return None
+    return next((value_key(read) for read in _read(text)), text)
+
+
+def _read(text: str) -> list[Any]:
+    """Return the value of a JSON text that is not a string, in a list; an empty list for any other text."""
+    if text.strip()[:1] not in _JSON_STARTS:
+        return []
+    try:
+        return [parse(text)]
+    except NotStrict:
+        return []

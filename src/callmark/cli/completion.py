@@ -32,7 +32,8 @@ def complete(metavar: str, incomplete: str) -> list[CompletionItem]:
 
 
 def _plain(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+    """Return the values that complete a word, without those that a shell cannot show on one line."""
+    return [CompletionItem(value) for value in values if value.startswith(incomplete) and value.isprintable()]
 
 
 def _run_folders(incomplete: str) -> list[str]:

@@ -110,7 +110,8 @@ def callmark() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     if os.environ.get(VARIABLE):  # a shell requests completions
-        callmark.main(prog_name="callmark")
+        with safe_streams():
+            callmark.main(prog_name="callmark")
     given = list(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(*_GC_THRESHOLDS)
     _prepare_streams()

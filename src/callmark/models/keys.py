@@ -79,8 +79,8 @@ class Keys:
             self.add(found[1] or found[2])
 
     def hide(self, text: str) -> str:
-        """Replace every secret in a message by `…`, in any encoding."""
-        return self._in_messages.hide(text)
+        """Replace every secret in a message by `…`, in any encoding, and what is left of one where the message was cut."""
+        return self._in_messages.hide_in_message(text)
 
     def redact(self, value: T) -> T:
         """Return what came from a server, a program or a tool (text, bytes, JSON, a `Struct`) with every secret in it replaced by `…`.

@@ -20,18 +20,19 @@ MIN_LENGTH = 8  # characters of a secret: shorter ones, such as `1` and `admin`,
 
 _ROUNDS = 3  # encodings inside one another
 _ESCAPE = re.compile(
-    r"""\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/])|([nrt]))"""
+    r"""\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/])|([nrtbf]))"""
     r"|((?:%(?:25)*[0-9a-fA-F]{2})+)"
     r"|&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));?"
 )
 _CODED_CHARACTER = r"\\[ux][0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|&[#aglq]"
 _PERCENT = re.compile(r"%(?:25)*([0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_BACKSLASHED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "\n": "n", "\r": "r", "\t": "t"}
+_BACKSLASHED = {'"': '"', "'": "'", "\\": "\\", "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _LETTERS = {letter: character for character, letter in _BACKSLASHED.items()}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _URL_SAFE = str.maketrans("+/", "-_")
 _MAX_CODE = 0x10FFFF
+_LONGEST_WORD, _LONGEST_ESCAPE = 1000, 8  # characters of a word, and of what is left of an escape
 _MAX_BITS = 10_000  # of an integer that Python writes
 _BACKSLASHES = r"(?<!\\)\\++"  # a whole run, looked at once
 
@@ -52,6 +53,14 @@ class Secrets:
             hidden = secret.hide(hidden)
         return HIDDEN if self.is_in(hidden) else hidden
 
+    def hide_in_message(self, text: str) -> str:
+        """Return a message with every secret replaced by `…`; so is what is left of one where the message was cut, which a `…` marks."""
+        pieces = self.hide(text).split(HIDDEN)
+        forms = [form for secret in self._secrets for form in secret.forms] if len(pieces) > 1 else []
+        pieces[:-1] = [_without_cut_end(piece, forms) for piece in pieces[:-1]]
+        pieces[1:] = [_without_cut_start(piece, forms) for piece in pieces[1:]]
+        return HIDDEN.join(pieces)
+
     def redact(self, value: T) -> T:
         """Return a value of any kind (text, bytes, JSON, a `Struct`) without secrets in its texts, at any depth; keys of objects included.
 
@@ -65,7 +74,10 @@ class Secrets:
         """Return whether a secret is in the text."""
         if not self._secrets:
             return False
-        return self._finds(text) or (self._coded_character.search(text) is not None and self._finds(decode_escapes(text)))
+        if self._finds(text):
+            return True
+        is_coded = ("\\" in text or "%" in text or "&" in text) and self._coded_character.search(text) is not None
+        return is_coded and self._finds(decode_escapes(text))
 
     def _redact(self, value: Any) -> Any:
         match value:
@@ -122,6 +134,28 @@ class _Secret:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return re.compile("|".join([_escaped_pattern(self.text), *(_escaped_pattern(form, {"+": "-", "/": "_"}) for form in self._base64)]))
+
+
+def _without_cut_end(text: str, forms: Iterable[str]) -> str:
+    """Return the text without its last word, if that ends in the beginning of a secret. The cut may be inside an escape."""
+    word = "" if text[-1:].isspace() or not text else text.split()[-1]
+    decoded = decode_escapes(word[-_LONGEST_WORD:])
+    for form in forms:
+        start = decoded.rfind(form[:MIN_LENGTH])
+        if start >= 0 and form.startswith(decoded[start : len(decoded) - _LONGEST_ESCAPE]):
+            return text.removesuffix(word)
+    return text
+
+
+def _without_cut_start(text: str, forms: Iterable[str]) -> str:
+    """Return the text without its first word, if that starts with the end of a secret. The cut may be inside an escape."""
+    word = "" if text[:1].isspace() or not text else text.split()[0]
+    decoded = decode_escapes(word[:_LONGEST_WORD])
+    for form in forms:
+        start = decoded.find(form[-MIN_LENGTH:])
+        if start >= 0 and form.endswith(decoded[_LONGEST_ESCAPE : start + MIN_LENGTH]):
+            return text.removeprefix(word)
+    return text
 
 
 def decode_escapes(text: str) -> str:
@@ -190,24 +224,26 @@ def _alternatives(character: str, also: str | None) -> Iterator[str]:
     yield from (f"&{name};?" for name, meant in _ENTITIES.items() if meant == character)
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts and numbers in a value, and the keys of its objects."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, bytes):
-        yield value.decode("utf-8", "surrogateescape")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            yield from _texts(getattr(value, name))
-    elif _is_number(value):
-        yield str(value)
+def _texts(value: object) -> list[str]:
+    """Return the texts and numbers in a value, and the keys of its objects, in any order."""
+    found: list[str] = []
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            rest += item
+            rest += item.values()
+        elif isinstance(item, list | tuple):
+            rest += item
+        elif isinstance(item, Struct):
+            rest += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, bytes):
+            found.append(item.decode("utf-8", "surrogateescape"))
+        elif item is not None and _is_number(item):
+            found.append(str(item))
+    return found
 
 
 def _is_number(value: object) -> bool:

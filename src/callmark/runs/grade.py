@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from callmark.analysis.summary import Intervals, Summary, Tally
 from callmark.calls.strict import scrub
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
 from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.dataset import file_digest
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
@@ -164,7 +164,7 @@ def _grade_into(
     scenarios = job.source.row_kind == "scenarios"
     fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
     tally = Tally(metrics, fault_evaluators=fault_evaluators, detailed=options.detailed, ignore=job.settings.ignore)
-    with TemporaryDirectory(prefix=GRADING_PREFIX, dir=folder.path) as path:
+    with _temporary_folder(folder) as path:
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
         summary = tally.summary(intervals=options.intervals)
@@ -198,6 +198,13 @@ def _grade_into(
         folder.replace_files(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     remember(import_actions(job.settings.evaluators, source=str(folder.path)))  # the user allowed them, so grading again needs no question
     return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed, intervals=options.intervals))
+
+
+def _temporary_folder(folder: RunFolder) -> "TemporaryDirectory[str]":
+    try:
+        return TemporaryDirectory(prefix=GRADING_PREFIX, dir=folder.path)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: Tally, options: GradeOptions) -> tuple[GradingTotals, int]:

@@ -37,7 +37,7 @@ GRADING_PREFIX = ".grading-"  # of the temporary folder for new grades
 _FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
 _PARENT = "runs"  # the default folder for runs
 _MAX_NAME = 80  # characters of a generated folder name
-_MAX_MANIFEST = 1 << 24  # bytes of run.json: settings and counts, and the prompts of a simulation
+_MAX_MANIFEST = 1 << 22  # bytes of run.json: settings and counts, and the prompts of a simulation
 _READ_AGAIN = 3  # times that a run.json is read which changes while it is read
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -60,8 +60,11 @@ class RunFolder:
         return [self.file(name) for name in _FILES]
 
     def open(self, name: str) -> io.BufferedReader:
-        """Open one of its files for reading. A missing file raises `OSError`, and anything but a regular file in the folder `BadInput`."""
-        return open_regular(self.inside(name), f"{self}/{name}")
+        """Open one of its files for reading. Anything but a regular file in the folder raises `BadInput`, and so does a missing file."""
+        try:
+            return open_regular(self.inside(name), f"{self}/{name}")
+        except OSError as error:
+            raise BadInput(f"{self}/{name}: cannot be read: {error.strerror}") from None
 
     def inside(self, name: str) -> str:
         """Return the path of one of its files, links resolved. A link that leads out of the folder raises `BadInput`."""
@@ -84,10 +87,9 @@ class RunFolder:
 
     def input_path(self, path: str, what: str) -> str:
         """Return the path of an input that `run.json` names under `what`. A pipe, a device or a folder raises `BadInput`."""
-        try:
-            found = self.resolve_path(path)
-        except ValueError as error:  # a null byte
-            raise BadInput(f"{self}/{RUN}: {what}: {error}") from None
+        if "\0" in path:
+            raise BadInput(f"{self}/{RUN}: {what}: expected a path, got {path[:80]!r}")
+        found = self.resolve_path(path)
         refuse_irregular(found, f"{self}/{RUN}: {what}: {scrub(found)}")
         return found
 
@@ -135,7 +137,7 @@ class RunFolder:
     def _read_manifest(self) -> bytes:
         """Return the text of `run.json`. It is replaced as a whole when it is written, so one that changes is not written by callmark."""
         for _ in range(_READ_AGAIN):
-            with self.open(RUN) as file:
+            with open_regular(self.inside(RUN), f"{self}/{RUN}") as file:
                 before = os.fstat(file.fileno())
                 text = file.read(_MAX_MANIFEST + 1)
                 after = os.fstat(file.fileno())

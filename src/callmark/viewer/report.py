@@ -31,9 +31,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 def write_report(
-    runs: Sequence[Run], out: str, *, max_bytes: int = MAX_BYTES, warn: Callable[[str], None] = lambda sentence: None
+    runs: Sequence[Run],
+    out: str,
+    *,
+    max_bytes: int = MAX_BYTES,
+    warn: Callable[[str], None] = lambda sentence: None,
+    replace: bool = False,
 ) -> dict[str, int]:
     """Write the report of these runs and return how much was left out. `warn` gets a sentence for each dataset that cannot be shown.
+    `replace` is for a file in a run folder, where a link is not followed.
 
     Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
@@ -43,7 +49,7 @@ def write_report(
         raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()
     contents = ReportContents(max_bytes)
-    write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents, warn)), (tail,)))
+    write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents, warn)), (tail,)), replace=replace)
     return contents.left_out()
 
 

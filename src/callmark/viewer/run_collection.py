@@ -123,7 +123,8 @@ class RunCollection:
         """Return whether a path is a run in the folder, and its files in the run, once links are resolved."""
         if not is_run(str(path)):
             return False
-        real = os.path.realpath(path)
+        in_folder = os.path.join(self._real_path, path.name)
+        real = os.path.realpath(path) if path == self.path or os.path.islink(in_folder) else in_folder
         links = [name for name in _MAY_BE_LINKS if os.path.islink(os.path.join(real, name))]
         return _is_inside(real, self._real_path) and all(_is_inside(os.path.realpath(os.path.join(real, name)), real) for name in links)
 

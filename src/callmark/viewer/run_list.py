@@ -4,6 +4,7 @@ An entry is kept until the files of its run change. What takes too long (many ne
 background: `ready` says whether anything is missing. Runs that cannot be read are not listed.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
@@ -23,18 +24,26 @@ from callmark.viewer.page_json import MAX_ID, page_json, truncate
 from callmark.viewer.priority_gate import PriorityGate
 
 Stamp = tuple[tuple[int, int], ...]
-_METRICS_TIME = 0.4  # seconds that a request for the list waits for metrics
-_MANIFESTS_TIME = 0.6  # seconds that it waits for runs that were not read before
+_METRICS_TIME = 0.3  # seconds that a request for the list waits for metrics
+_MANIFESTS_TIME = 0.4  # seconds that it waits for runs that were not read before
 _SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
+_PIECE = 1 << 20  # bytes of predictions read at a time
+_SMALL_MANIFEST = 100_000  # bytes of a run.json that is kept
 
 
 class _Entry(Struct, frozen=True):
-    """A run in the list, as data and as JSON; None if it cannot be read. `final` means that it changes only when its stamp does."""
+    """A run in the list, as data and as JSON; None if it cannot be read.
+
+    `final` means that it changes only when its stamp does. While the run is in progress, or its metrics are not known, its manifest is kept
+    if it is small, so that it is not read again.
+    """
 
     stamp: Stamp
     data: dict[str, Any] | None = None
     text: bytes = b""
     final: bool = True
+    in_progress: bool = False
+    info: Manifest | None = None
 
 
 class RunList:
@@ -71,59 +80,58 @@ class RunList:
 
     def _read_now(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
         began = time.monotonic()
-        found: list[_Entry] = []
-        missing: list[tuple[str, Path]] = []
-        for name, path in runs.items():
-            entry, known = self._entry(name, path, began)
-            if not known:
-                missing.append((name, path))
-            if entry is not None and entry.data is not None:
-                found.append(entry)
+        unread = [name for name, path in runs.items() if not self._read_entry(name, path, began + _MANIFESTS_TIME)]
         for name in self._entries.keys() - runs.keys():
             del self._entries[name]
             self._summaries.pop(name, None)
             self._predictions.pop(name, None)
+        uncounted = [name for name in runs if name in self._entries and not self._count_soon(name, runs[name], began + _METRICS_TIME)]
+        missing = [(name, runs[name]) for name in (*unread, *uncounted)]
         if missing and (self._counting is None or not self._counting.is_alive()):
             self._counting = Thread(target=self._count_all, args=(missing,), name="counting", daemon=True)
             self._counting.start()
+        found = [entry for entry in self._entries.values() if entry.data is not None]
         found.sort(key=lambda entry: (entry.data["created"], entry.data["name"]) if entry.data else ("", ""), reverse=True)
         return found, not missing
 
-    def _entry(self, name: str, path: Path, began: float) -> tuple[_Entry | None, bool]:
-        """Return the entry of a run, None if it has not been read yet, and whether all of it is known."""
+    def _read_entry(self, name: str, path: Path, deadline: float) -> bool:
+        """Read the entry of a run, if it has changed and there is time; return whether it is up to date, except for its metrics."""
         stamp = run_stamp(path)
         before = self._entries.get(name)
-        if before is not None and before.final and before.stamp == stamp:
-            return before, True
-        if time.monotonic() - began > _MANIFESTS_TIME:
-            return before, False
+        is_current = before is not None and before.stamp == stamp
+        if before is not None and is_current and before.final:
+            return True
+        info = before.info if before is not None and is_current else None
+        if info is None and time.monotonic() > deadline:
+            return False
         folder = RunFolder(path)
-        known = True
         try:
-            info = folder.read()
+            info = info or folder.read()
         except BadInput:
-            entry = _Entry(stamp)
+            self._entries[name] = _Entry(stamp)
+            return True
+        if is_in_progress(folder, info):
+            entry = _new_entry(name, info, stamp, None, self._count_predictions(name, folder, deadline), final=False)
+            self._entries[name] = structs.replace(entry, in_progress=True)
         else:
-            summary: Summary | None = None
-            in_progress = is_in_progress(folder, info)
-            if not in_progress:
-                summary, known = self._summary(name, path, began + _METRICS_TIME)
-            predictions = self._count_predictions(name, folder) if in_progress else _graded_predictions(info)
-            entry = _new_entry(name, info, stamp, summary, predictions, final=known and not in_progress)
-        self._entries[name] = entry
-        return entry, known
+            counted, summary = self._summaries.get(name, ((), None))
+            if counted == stamp or before is None or not is_current:
+                self._entries[name] = _new_entry(name, info, stamp, summary, _graded_predictions(info), final=counted == stamp)
+        return True
 
-    def _summary(self, name: str, path: Path, deadline: float) -> tuple[Summary | None, bool]:
-        """Return the summary of a run, None if there is none, and whether that is known."""
-        stamp, summary = self._summaries.get(name, ((), None))
-        if stamp == run_stamp(path):
-            return summary, True
+    def _count_soon(self, name: str, path: Path, deadline: float) -> bool:
+        """Count the metrics of a finished run if they are missing and there is time; return whether they are known."""
+        entry = self._entries[name]
+        if entry.final or entry.data is None or entry.in_progress:
+            return True
         if time.monotonic() >= deadline:
-            return None, False
-        stored = self._stored_summary(name, path)
-        if stored is not None:
-            return stored, True
-        return (self._count(name, path), True) if run_stamp(path)[1][1] < _SMALL_GRADES else (None, False)
+            return False
+        summary = self._stored_summary(name, path)
+        if summary is None:
+            if entry.stamp[1][1] >= _SMALL_GRADES:
+                return False
+            summary = self._count(name, path)
+        return self._read_entry(name, path, deadline)
 
     def _count_all(self, missing: Sequence[tuple[str, Path]]) -> None:
         """Count the runs whose metrics are missing from the list."""
@@ -156,14 +164,13 @@ class RunList:
         self._summaries[name] = (stamp, summary)
         return summary
 
-    def _count_predictions(self, name: str, folder: RunFolder) -> int:
-        """Return the number of predictions so far. Only those since the last time are read."""
+    def _count_predictions(self, name: str, folder: RunFolder, deadline: float) -> int:
+        """Return the number of predictions so far. Only what was written since the last time is read, as far as there is time."""
         size, count = self._predictions.get(name, (0, 0))
-        with suppress(BadInput, OSError), folder.open(PREDICTIONS) as lines:
-            lines.seek(size)
-            for line in lines:
-                if line.endswith(b"\n"):
-                    size, count = size + len(line), count + 1
+        with suppress(BadInput, OSError), folder.open(PREDICTIONS) as file:
+            file.seek(size)
+            while time.monotonic() < deadline and (piece := file.read(_PIECE)):
+                size, count = size + len(piece), count + piece.count(b"\n")
             self._predictions[name] = (size, count)
         return count
 
@@ -175,12 +182,12 @@ def is_in_progress(folder: RunFolder, info: Manifest) -> bool:
 
 def run_stamp(path: Path) -> Stamp:
     """Return times and sizes that change when a run is written, except of predictions: they only grow, and a run in progress reads on."""
-    return tuple(_stat(path / name) for name in (RUN, GRADES))
+    return tuple(_stat(f"{path}/{name}") for name in (RUN, GRADES))
 
 
-def _stat(path: Path) -> tuple[int, int]:
+def _stat(path: str) -> tuple[int, int]:
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size
@@ -195,4 +202,4 @@ def _new_entry(name: str, info: Manifest, stamp: Stamp, summary: Summary | None,
     scored, errors = (summary.scored, summary.errors) if summary else (None, None)
     data = run_list_entry(name, info, headline, scored=scored, errors=errors, predictions=predictions)
     data = {key: truncate(value, MAX_ID) if isinstance(value, str) else value for key, value in data.items()}
-    return _Entry(stamp, data, page_json(data), final)
+    return _Entry(stamp, data, page_json(data), final, info=None if final or stamp[0][1] > _SMALL_MANIFEST else info)

@@ -699,9 +699,9 @@ def json_values(text: str) -> list[Any]:
 def value_key(value: Any) -> Any:
     """Return a key that is the same for equal values, and may be the same for others; None for a value that must be compared."""
     if isinstance(value, str):
-        if "\\" in value and not value.isascii():  # normalizing may combine an escape with what follows it
-            return None
         text = normal(value)
+        if text[:1] in ("{", "[") and "\\" in value and not value.isascii():  # normalizing may combine an escape with what follows it
+            return None
         read = json_values(text) if text[:1] in tuple("{[-0123456789tfn") else []
         return value_key(read[0]) if read else text
     if isinstance(value, dict):
