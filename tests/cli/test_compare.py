@@ -116,7 +116,7 @@ def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
-        "callmark: base and other have different datasets (one.jsonl, two.jsonl).\n"
+        "callmark: base and other were run on different datasets (one.jsonl, two.jsonl).\n"
         "To compare the cases whose IDs are in both runs: callmark compare --common\n"
     )
     completed = cli("compare", "base", "other", "--common")

@@ -208,7 +208,7 @@ DROP = ["--max-drop", "call.score=0.1"]
         (["tuned", "--significant", "--min", "call.score=0.5"], "callmark: --significant has no effect without --max-drop.\n"),
         (["tuned", "--max-errors", "-1"], "callmark: --max-errors: expected an integer of at least 0, got -1.\n"),
         (["tuned", "--max-errors", "few"], "callmark: --max-errors: expected an integer, got 'few'.\n"),
-        ([], "callmark: RUN is missing.\n"),
+        ([], "callmark: missing argument RUN.\n"),
         (["nowhere", "--max-errors", "0"], "callmark: nowhere: no such run.\n"),
         (["nowhere", "--list"], "callmark: nowhere: no such run.\n"),
         (["ungraded", "--max-errors", "0"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),
@@ -217,7 +217,7 @@ DROP = ["--max-drop", "call.score=0.1"]
         (["tuned", "--baseline", "nowhere", *DROP], "callmark: nowhere: no such run.\n"),
         (["tuned", "--baseline", "ungraded", *DROP], "callmark: ungraded: the run has not been graded.\n"),
         (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned: given twice, expected different runs.\n"),
-        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned have different datasets (two.jsonl, one.jsonl).\n"),
+        (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned were run on different datasets (two.jsonl, one.jsonl).\n"),
         (["tuned", "--baseline", "errors", *DROP], "callmark: no case is scored in both errors and tuned: "),
         (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base: expected a file to write, got a directory.\n"),
         (

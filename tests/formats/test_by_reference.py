@@ -115,7 +115,7 @@ MESSAGE = st.one_of(
 
 
 @given(
-    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["apart", "together"]), st.booleans(), st.booleans()
+    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["separate", "together"]), st.booleans(), st.booleans()
 )
 def test_the_size_is_known_and_nothing_changes(talks: list[list[Any]], parallel: Any, abstain: bool, wrap: bool) -> None:
     rows = [row(*talk, tools=[WEATHER] * (index % 2)) for index, talk in enumerate(talks)]

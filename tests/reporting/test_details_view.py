@@ -57,7 +57,7 @@ def test_every_table_has_its_numbers() -> None:
         "A call expected in 5 cases, called nothing in 1",
         "More calls than expected in 2 cases (2 extra)",
         "Fewer calls than expected in 1 case (1 missing)",
-        "Functions expected actual precision recall correct arguments",
+        "Calls by tool expected actual precision recall correct arguments",
         "g 3 2 .500 .333 1 of 1",
         "h 0 1 0 - 0 of 0",
         "Wrong arguments wrong value example",

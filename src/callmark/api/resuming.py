@@ -51,7 +51,7 @@ def read_resumed_run(
         raise BadInput(f"{run}: expected one model to resume the run with, got {len(models)}")
     if model_run.redacted and not models:
         raise BadInput(
-            f"{run}: the address of its model contained a secret, which is not stored",
+            f"{run}: the URL of its model contained a secret, which is not stored",
             f"Pass it again with {'--agent' if model_run.simulation else '--model'}.",
         )
     named_here = {*env, *(name for _, model in models for name in model.env)}

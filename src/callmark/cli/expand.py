@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 @option(
     "--parallel",
     group="Cases",
-    type=click.Choice(["apart", "together"]),
-    default="apart",
+    type=click.Choice(["separate", "together"]),
+    default="separate",
     show_default=True,
-    help="Several calls in one message: one case per call, with the earlier calls in its history, or one case that expects all of them.",
+    help="If a message has several calls: one case per call, with the earlier calls in its history, or one case that expects all of them.",
 )
-@option("--abstain", group="Cases", is_flag=True, help="Add a case for each assistant turn without a call; it expects no call.")
+@option("--abstain", group="Cases", is_flag=True, help="Also write a case for each assistant turn without a call; it expects no call.")
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
-@option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that point into it.")
-@option("--inline", group="Output", is_flag=True, help="Turn a FILE written with --by-reference back into cases with their messages.")
+@option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that refer to it.")
+@option("--inline", group="Output", is_flag=True, help="Convert a FILE written with --by-reference back into self-contained cases.")
 @option("--yes", group="Output", is_flag=True, help="Write the output even if it is more than 20 times the size of FILE.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
 @dataset_options()
@@ -59,7 +59,8 @@ def command(
 ) -> None:
     """Cut conversations into decision points.
 
-    Every tool call becomes a case: the messages before it, and the call that is expected next. The same input gives the same output.
+    Every tool call becomes a test case: the messages before it are the input, and the call is expected next. The same input gives the same
+    output.
     """
     from callmark.api.datasets import write
     from callmark.api.expanding import inline_sizes, points, readable_twice, refuse_growth
@@ -67,7 +68,7 @@ def command(
 
     refuse_rejects_alone(options)
     refuse_same_file(file=file, out=out, rejects=options.rejects)
-    _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "apart")
+    _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "separate")
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
     with ExitStack() as stack:
         checked = not (yes or by_reference)
@@ -138,6 +139,6 @@ def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) ->
 
 _NOTES = {
     "abstentions": "expect no call",
-    "end_in_assistant": "end in an assistant message: text before a call in the same turn stays in the history",
+    "end_in_assistant": "end with an assistant message: the text that precedes the call in the same turn",
     "malformed": "expect a malformed call: callmark lint lists them",
 }

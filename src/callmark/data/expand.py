@@ -19,10 +19,10 @@ from callmark.calls.messages import call_text
 from callmark.errors import BadInput
 from callmark.types import Call, Case, Conversation, Message, Source, SourceRow
 
-Parallel = Literal["apart", "together"]
+Parallel = Literal["separate", "together"]
 
 
-def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
+def expand(rows: Iterable[Conversation], *, parallel: Parallel = "separate", abstain: bool = False) -> Iterator[Case]:
     """Yield the decision points of every conversation, in order. Repeated conversation ids get the suffix `~2`, `~3`, …"""
     for row, name in with_unique_ids(rows):
         yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
@@ -65,7 +65,7 @@ def _location(row: Conversation) -> str:
 
 
 def decision_points(
-    conversation: Conversation, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None
+    conversation: Conversation, *, parallel: Parallel = "separate", abstain: bool = False, name: str | None = None
 ) -> Iterator[Case]:
     """Yield the decision points of one conversation. `name` replaces its id."""
     histories = Histories(conversation)
@@ -73,7 +73,7 @@ def decision_points(
         yield histories.complete(point)
 
 
-def cut(histories: Histories, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None) -> Iterator[Case]:
+def cut(histories: Histories, *, parallel: Parallel = "separate", abstain: bool = False, name: str | None = None) -> Iterator[Case]:
     """Yield the decision points of one conversation without their messages and tools, which `Histories.complete` adds."""
     conversation = histories.conversation
     messages = conversation.messages

@@ -138,7 +138,7 @@ class ProcessModel:
 
     def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
-            return f"{self._words[0]!r}: no such program"
+            return f"command not found: {self._words[0]!r}"
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 
 
@@ -317,7 +317,7 @@ def _quote(text: bytes | str) -> str:
 def run_action(command: str, keys: Keys, env: Sequence[str] = ()) -> Action:
     """Return the action of a command that a file names, with the variables that it gets."""
     variables = f" with {' and '.join(env)} from the environment" if env else ""
-    return Action("run", keys.show_command(command) + variables, exact=command + variables)
+    return Action("run", f"the command `{keys.show_command(command)}`{variables}", exact=command + variables)
 
 
 def program_name(words: list[str]) -> str:

@@ -97,7 +97,7 @@ def _confusion(console: Console, confusion: Confusion) -> None:
 def _functions(console: Console, functions: FunctionTable) -> None:
     if not functions.functions:
         return
-    table = plain_table("  Functions", "expected", "actual", "precision", "recall", "correct arguments")
+    table = plain_table("  Calls by tool", "expected", "actual", "precision", "recall", "correct arguments")
     shown = functions.functions[:_MAX_ROWS]
     for function, name in zip(shown, name_cells([function.name for function in shown], _MAX_NAME, indent=4), strict=True):
         precision, recall = ("-" if value is None else format_score(value) for value in (function.precision, function.recall))

@@ -63,7 +63,8 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
     unlike = [run for run in runs[1:] if _has_other_cases(run, first)]
     if unlike and not common:
         raise BadInput(
-            f"{first.folder} and {unlike[0].folder} have different datasets ({first.info.dataset.name}, {unlike[0].info.dataset.name})",
+            f"{first.folder} and {unlike[0].folder} were run on different datasets "
+            f"({first.info.dataset.name}, {unlike[0].info.dataset.name})",
             "To compare the cases whose IDs are in both runs: callmark compare --common",
         )
     labels = labels or _labels(runs)
