@@ -26,7 +26,7 @@ from callmark.errors import BadInput
 from callmark.wording import shorten_middle
 
 VARIABLE = "CALLMARK_TRUST"  # set to 1, it allows everything, for CI
-HINT = f"Review it. To allow this, pass --trust (in Python trust=True, in CI {VARIABLE}=1)."
+HINT = f"Review it, then pass --trust to allow this (in Python trust=True, in CI {VARIABLE}=1)."
 
 _MAX_SHOWN = 1000  # characters of an action
 

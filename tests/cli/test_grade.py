@@ -364,7 +364,7 @@ def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
 def test_conversation_among_cases_is_refused(cli: Cli) -> None:
     write_rows(Path("mixed.jsonl"), case("q1"), CONVERSATION)
     completed = cli("grade", "mixed.jsonl", "-p", write_half_correct())
-    check_refused(completed, "mixed.jsonl, line 2: expected a case, as in the rows before, got a conversation without expected calls.")
+    check_refused(completed, "mixed.jsonl, line 2: expected a case, as in the earlier rows, got a conversation without expected calls.")
     write_rows(Path("mixed.jsonl"), CONVERSATION, case("q1"))
     check_refused(
         cli("grade", "mixed.jsonl", "-p", "base.jsonl"),

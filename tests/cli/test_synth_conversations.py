@@ -179,7 +179,7 @@ def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.Monkey
         (["-o", "d", "--valid", "2"], "--valid: expected a number from 0 to 1, got '2'"),
         (["-o", "d", "--templates", "x.yaml"], "--templates needs --scenarios-only"),
         (["-o", "d", "--system", "none.md"], "--system: none.md: no such file"),
-        (["-o", "d", "--system", "zero.md"], "--system: zero.md: not a text file, it contains zero bytes"),
+        (["-o", "d", "--system", "zero.md"], "--system: zero.md: not a text file: it contains null bytes"),
         (["-o", "d", "--system", "latin.md"], "--system: latin.md: not UTF-8 text"),
         (["-o", "d", "--system", "empty.md"], "--system: empty.md: the file is empty"),
         (["-o", "d", "--system", "rules.yaml"], "--system: expected a text file, got the YAML file rules.yaml"),
@@ -254,7 +254,7 @@ def test_interrupting_keeps_conversations_and_prints_how_to_resume(workdir: Path
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130, printed
-    assert "finished conversations are saved. Resume with the same command and --resume." in printed
+    assert "finished conversations are saved. To resume, repeat the command with --resume." in printed
     assert 0 < len(lines(recorded)) < 12
 
 

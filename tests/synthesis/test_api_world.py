@@ -345,7 +345,7 @@ def test_informed_values_are_recognized(tell: InformAct, said: list[str], expect
         ({"swagger": "2.0", "paths": {}}, "expected OpenAPI 3, got Swagger 2.0"),
         (
             {"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": {"$ref": "#/no"}}}}}},
-            "$ref '#/no' points to nothing in the file",
+            "$ref '#/no' is not defined in the file",
         ),
         ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200: not an object"),
     ],

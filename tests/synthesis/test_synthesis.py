@@ -191,7 +191,7 @@ def test_existing_output_is_not_overwritten() -> None:
 
 def test_resume_with_other_plans_is_refused() -> None:
     run_synthesis(NotesWorld(), 3)
-    with pytest.raises(BadInput, match="data was started with other plans"):
+    with pytest.raises(BadInput, match="data was started with different plans"):
         run_synthesis(NotesWorld(), 3, seed=8, resume=True)
 
 

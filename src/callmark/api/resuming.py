@@ -57,8 +57,8 @@ def read_resumed_run(
     named_here = {*env, *(name for _, model in models for name in model.env)}
     if missing := [name for name in recorded_env(model_run) if name not in named_here]:
         raise BadInput(
-            f"{run}: its programs got {' and '.join(missing)} from the environment, which the folder of a run cannot pass on",
-            f"Pass {'it' if len(missing) == 1 else 'them'} on again: {' '.join(f'--env {name}' for name in missing)}",
+            f"{run}: its programs got {' and '.join(missing)} from the environment, which a run does not store",
+            f"Pass {'it' if len(missing) == 1 else 'them'} again: {' '.join(f'--env {name}' for name in missing)}",
         )
     name, model = models[0] if models else (None, model_run.model)
     dataset = before.dataset

@@ -274,7 +274,7 @@ def _prepare_simulation(
         _refuse_missing_run(selection, resume)
         raise BadInput(
             "no agent given",
-            "Pass --agent, such as python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds of agents.",
+            "Pass --agent, for example python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds of agents.",
         )
     changes = {
         "user": _participant(user, configured.models),

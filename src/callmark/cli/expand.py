@@ -106,11 +106,11 @@ def command(
 
 def _refuse_conflicts(*, by_reference: bool, inline: bool, wrap: str | None, cuts: bool) -> None:
     if by_reference and inline:
-        raise BadInput("only one of --by-reference and --inline can be given")
+        raise BadInput("--by-reference and --inline cannot be combined")
     if by_reference and wrap:
         raise BadInput("--wrap cannot be used with --by-reference: only callmark reads cases by reference")
     if inline and cuts:
-        raise BadInput("--parallel and --abstain cannot be used with --inline: its cases are already cut")
+        raise BadInput("--parallel and --abstain cannot be used with --inline: the cases are already cut")
 
 
 def _refuse_wrong_format(dataset: "Dataset", *, inline: bool) -> None:

@@ -149,7 +149,7 @@ def read_text_file(name: str, path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{name}: {path}: {_read_problem(error)}") from None
     if "\0" in text:
-        raise BadInput(f"{name}: {path}: not a text file, it contains zero bytes")
+        raise BadInput(f"{name}: {path}: not a text file: it contains null bytes")
     if not text.strip():
         raise BadInput(f"{name}: {path}: the file is empty")
     return text

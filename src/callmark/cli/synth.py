@@ -170,7 +170,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, system: str | None, 
                 **options,
             )
     except KeyboardInterrupt:
-        print_stderr("callmark: finished conversations are saved. Resume with the same command and --resume.")
+        print_stderr("callmark: finished conversations are saved. To resume, repeat the command with --resume.")
         raise
     if as_json:
         import msgspec

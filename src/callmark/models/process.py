@@ -72,7 +72,7 @@ class ProcessModel:
         except ValueError as error:
             raise BadInput(f"cmd: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
         if not self._words or not self._words[0]:
-            raise BadInput("cmd: the command is empty", "Give a program and its arguments: cmd:'python agent.py'")
+            raise BadInput("cmd: the command is empty", "Pass a program and its arguments: cmd:'python agent.py'")
         if not timeout > 0:
             raise BadInput(f"cmd: timeout: expected more than 0 seconds, got {timeout:g}")
         self._name = program_name(self._words)
@@ -109,7 +109,7 @@ class ProcessModel:
             self._process = self._start()
             await self._process.started()
         except (OSError, ValueError) as error:
-            raise BadInput(self._start_problem(error), "Check that it is installed, or give its path.") from None
+            raise BadInput(self._start_problem(error), "Check that it is installed, or pass its full path.") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
