@@ -165,8 +165,8 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
     [
         ([], "callmark: expected at least two runs to compare, got 0.\n"),
         (["base"], "callmark: expected at least two runs to compare, got 1.\n"),
-        (["base", "base"], "callmark: base: given twice; expected different runs.\n"),
-        (["base", "tuned", "./tuned/"], "callmark: tuned: given twice; expected different runs.\n"),
+        (["base", "base"], "callmark: base was given twice.\n"),
+        (["base", "tuned", "./tuned/"], "callmark: tuned was given twice.\n"),
         (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
         (["base", "."], "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
         (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),

@@ -216,7 +216,7 @@ DROP = ["--max-drop", "call.score=0.1"]
         (["metrics", "--max-errors", "0"], "callmark: metrics/grades.jsonl, line 1: the metrics differ from those of the run.\n"),
         (["tuned", "--baseline", "nowhere", *DROP], "callmark: nowhere: no such run.\n"),
         (["tuned", "--baseline", "ungraded", *DROP], "callmark: ungraded: the run has not been graded.\n"),
-        (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned: given twice; expected different runs.\n"),
+        (["tuned", "--baseline", "tuned", *DROP], "callmark: tuned was given twice.\n"),
         (["tuned", "--baseline", "other", *DROP], "callmark: other and tuned were run on different datasets (two.jsonl, one.jsonl).\n"),
         (["tuned", "--baseline", "errors", *DROP], "callmark: no case is scored in both errors and tuned: "),
         (["tuned", "--max-errors", "0", "--junit", "base"], "callmark: base: expected a file to write, got a directory.\n"),

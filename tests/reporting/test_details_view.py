@@ -54,7 +54,7 @@ def test_every_table_has_its_numbers() -> None:
         "Expected tool called instead n",
         "(no call) h 1",
         "No call expected in 1 case, called anyway in 1",
-        "A call expected in 5 cases, called nothing in 1",
+        "Call expected in 5 cases, no call made in 1",
         "More calls than expected in 2 cases (2 extra)",
         "Fewer calls than expected in 1 case (1 missing)",
         "Calls by tool expected actual precision recall correct arguments",

@@ -11,7 +11,7 @@ from callmark.cli.help import Command, argument, option
     examples=("callmark compare runs/base runs/tuned", "callmark compare runs/base runs/a runs/b --details"),
 )
 @argument("runs", metavar="RUN...", nargs=-1, text="Run folders, at least two. The first is the baseline.")
-@option("--common", group="Input", is_flag=True, help="Compare runs on different datasets, using the cases whose IDs both have.")
+@option("--common", group="Input", is_flag=True, help="Compare runs on different datasets, using the cases whose IDs are in both runs.")
 @option(
     "--details", group="Output", is_flag=True, help="Add every metric, the faults that differ, and the fixed and broken cases and tools."
 )

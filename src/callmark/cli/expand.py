@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Cut conversations into decision points.
 
-    Every tool call becomes a test case: the messages before it are the input, and the call is expected next. The same input gives the same
-    output.
+    Every tool call becomes a test case: the messages before it are the input, and the call is the expected output. The same input gives
+    the same output file.
     """
     from callmark.api.datasets import write
     from callmark.api.expanding import inline_sizes, points, readable_twice, refuse_growth

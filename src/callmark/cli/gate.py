@@ -54,7 +54,7 @@ def command(
 ) -> int:
     """Check a run against thresholds, for CI.
 
-    Prints one line per threshold. Thresholds are given on the command line or in [gate] of callmark.toml; the command line overrides the
+    Prints one line per threshold. Set thresholds on the command line or in [gate] of callmark.toml; the command line overrides the
     file. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds

@@ -52,7 +52,7 @@ from callmark.cli.parse_option import parse_option
     help="Evaluator: call, schema, process; for simulated conversations also state, policy, effort, recorded; "
     "or your own as MODULE:NAME. Repeatable.",
 )
-@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="file name and time", help="Name of the run.")
 @option(

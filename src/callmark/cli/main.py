@@ -80,7 +80,7 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     flag_value=DETECT,
     expose_value=False,
     callback=_install_completion,
-    help="Install completion for this shell; by default, for the current one.",
+    help="Install shell completion; by default, for the current shell.",
 )
 @click.version_option(package_name="callmark", message="callmark %(version)s")
 @option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (works anywhere on the command line).")
@@ -103,7 +103,7 @@ def callmark() -> None:
       callmark stats train.jsonl                            describe a dataset
       callmark run eval.jsonl --model openai:gpt-4.1-mini   run and grade a model
 
-    Run callmark COMMAND --help for the details of a command.
+    Run callmark COMMAND --help for details on a command.
     """
 
 

@@ -83,7 +83,7 @@ from callmark.errors import BadInput
     show_default="process, state, effort",
     help="Evaluator: process, state, policy, effort, call, schema, or your own as MODULE:NAME. Repeatable.",
 )
-@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="agent and time", help="Name of the run.")
 @option("--details", group="Output", is_flag=True, help="Add breakdowns by scenario type, tool, argument and trial (one agent only).")

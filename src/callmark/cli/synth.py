@@ -36,7 +36,10 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
 @option("--world", group="Conversations", metavar="WORLD", help="Domain to generate plans for: retail, or one from an installed package.")
 @option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
 @option(
-    "--system", group="Conversations", metavar="FILE", help="File with the system prompt of every conversation, such as the policy as text."
+    "--system",
+    group="Conversations",
+    metavar="FILE",
+    help="File with the system prompt of every conversation, for example a policy document.",
 )
 @option("--policy", group="Conversations", metavar="FILE", help="Policy rules in YAML; conversations that violate a rule are rejected.")
 @option(
@@ -102,7 +105,7 @@ def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_on
     has no hallucinated values, reaches the planned end state and violates no policy rule; otherwise it is rejected and replaced. Writes
     train.jsonl and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
 
-    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is replaced by the column title of a row of
+    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the value in the column title of a row of
     tickets.csv. Columns whose names end in :json contain JSON; all others contain text.
     """
     if scenarios_only:

@@ -13,7 +13,7 @@ from callmark.cli.numbers import Integer
 def command(folder: str, port: int, no_browser: bool) -> None:
     """View runs in the browser: metrics, charts, cases, comparisons.
 
-    Serves every run in DIR, including runs in progress. The server is read-only, and accepts only requests from this machine that
+    Serves every run in DIR, including runs in progress. The server never changes a run, and accepts only requests from this machine that
     contain the token in the URL. Press Ctrl-C to stop the server.
     """
     from callmark.api.runs import view

@@ -50,8 +50,9 @@ def with_unique_ids(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation
     used: set[str] = set()
     for row in rows:
         if isinstance(row, Case):
-            what = "scenario" if row.is_scenario else "decision point"
-            raise BadInput(f"{_location(row)}expected a conversation to cut into decision points, got the {what} {row.id!r}")
+            what, commands = ("scenario", "simulate") if row.is_scenario else ("decision point", "grade or callmark run")
+            hint = f"The file already contains test cases. Pass it to callmark {commands}."
+            raise BadInput(f"{_location(row)}expected a conversation to cut into decision points, got the {what} {row.id!r}", hint)
         name = row.id
         while name in used:
             repeats[row.id] += 1

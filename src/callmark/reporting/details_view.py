@@ -84,7 +84,7 @@ def _confusion(console: Console, confusion: Confusion) -> None:
     if calling.no_call_expected:
         lines.append(f"No call expected in {pluralize(calling.no_call_expected, 'case')}, called anyway in {calling.called_anyway:,}")
     if calling.called_nothing:
-        lines.append(f"A call expected in {pluralize(calling.call_expected, 'case')}, called nothing in {calling.called_nothing:,}")
+        lines.append(f"Call expected in {pluralize(calling.call_expected, 'case')}, no call made in {calling.called_nothing:,}")
     counts = (
         ("More", calling.cases_with_extra_calls, f"{calling.extra_calls:,} extra"),
         ("Fewer", calling.cases_with_missing_calls, f"{calling.missing_calls:,} missing"),

@@ -91,7 +91,7 @@ def _refuse_same_run(runs: Sequence[Run]) -> None:
     for run in runs:
         path = run.folder.path.resolve()
         if path in paths:
-            raise BadInput(f"{run.folder}: given twice; expected different runs")
+            raise BadInput(f"{run.folder} was given twice", "Pass each run once.")
         paths.add(path)
 
 
