@@ -73,7 +73,7 @@ def leaks(folder: Path, printed: str) -> list[str]:
     """Return where the key, or a piece of it, is: in the output, or in a file, whatever it is compressed and encoded with."""
     texts = {"the output": printed.encode()}
     for file in folder.rglob("*"):
-        if file.is_file() and file.suffix != ".py":
+        if file.is_file() and file.suffix not in (".py", ".pyc"):  # the user's own modules, and Python's compiled copies of them
             texts |= {f"{file.name} {at}": text for at, text in enumerate(_contents(file))}
     return [name for name, text in texts.items() if any(piece in decoded for decoded in _decoded(text) for piece in PIECES)]
 
