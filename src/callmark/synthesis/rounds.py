@@ -17,6 +17,7 @@ from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.formats.matching import match_predictions
 from callmark.formats.predictions import Predictions
+from callmark.formats.rows import Rows
 from callmark.formats.scenarios import write
 from callmark.runs.run import Run
 from callmark.runs.runner import Runner
@@ -78,7 +79,7 @@ class Rounds:
         """Return the plans of a round: those in its file, else new ones."""
         file = self._file(number)
         if file.exists():
-            written = file.read_bytes()
+            written = Rows(str(file), regular=True).read_all()
             plans = self._make_plans(written.count(b"\n"), len(self.plans))
             if b"".join(write(plan) + b"\n" for plan in plans) != written:
                 raise BadInput(
