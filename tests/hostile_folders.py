@@ -60,8 +60,8 @@ class Hostile(Struct, frozen=True):
     """Hostile files, the commands that they would act in, and what those commands say.
 
     `files` are in the current folder, `run` and `talk` change the `run.json` of a run and of a simulation, `talk_tools` are the tools with
-    which it was made. `refusals` maps a command of `COMMANDS` to a part of its sentence. With `--trust`, each of them does what `proof`
-    says; an empty one is not tried, because it would leave the machine.
+    which it was made; `model` is named on the command line in place of `OWN_MODELS`. `refusals` maps a command of `COMMANDS` to a part of
+    its sentence. With `--trust`, each of them does what `proof` says; an empty one is not tried, because it would leave the machine.
     """
 
     refusals: dict[str, str]
@@ -70,14 +70,14 @@ class Hostile(Struct, frozen=True):
     run: Callable[[dict[str, Any]], None] | None = None
     talk: Callable[[dict[str, Any]], None] | None = None
     talk_tools: str = ""
-    model: str = "scripted:perfect"
+    model: str = ""
 
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "stats": ("stats", "data.jsonl"),
     "show": ("show", "data.jsonl"),
     "lint": ("lint", "data.jsonl"),
-    "filter": ("filter", "data.jsonl", "-o", "out/filtered.jsonl"),
+    "filter": ("filter", "data.jsonl", "--min-calls", "0", "-o", "out/filtered.jsonl"),
     "split": ("split", "data.jsonl", "-o", "out/parts"),
     "expand": ("expand", "data.jsonl", "-o", "out/cases.jsonl"),
     "convert": ("convert", "data.jsonl", "--to", "sharegpt", "-o", "out/converted.jsonl"),
@@ -103,10 +103,16 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tools of an API": ("tools", "api.yaml"),
     "synth scenarios": ("synth", "--scenarios-only", "-n", "1", "-o", "out/scenarios.jsonl"),
     "expand by reference": ("expand", "data.jsonl", "--by-reference", "-o", "out/by-reference.jsonl"),
-    "compare talk": ("compare", TALK, RUN),
     "gate --list": ("gate", TALK, "--list"),
     "help": ("--help",),
 }
+
+OWN_MODELS = {
+    "run": "scripted:perfect",
+    "simulate": "python:friend:predict",
+    "synth": "python:friend:predict",
+    "export batch": "openai:m",
+}  # what the victim runs
 
 
 def write_own_files(folder: Path) -> None:

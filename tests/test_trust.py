@@ -21,6 +21,7 @@ from tests.hostile_folders import (
     COMMANDS,
     HOSTILE,
     KEYS,
+    OWN_MODELS,
     RUN,
     SECRET,
     TALK,
@@ -121,7 +122,7 @@ def _prepare(folder: Path, hostile: Hostile, url: str) -> None:
 
 
 def _fill(hostile: Hostile, command: str) -> list[str]:
-    return [hostile.model if part == "MODEL" else part for part in COMMANDS[command]]
+    return [hostile.model or OWN_MODELS[command] if part == "MODEL" else part for part in COMMANDS[command]]
 
 
 def _view() -> str:
@@ -133,6 +134,13 @@ def _view() -> str:
         rows = opened.rows_data(0, 100)
         shown += [opened.run_data(), rows, *(opened.case_data(case, 0) for case in rows["id"])]
     return json.dumps(shown, default=str)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_table_works_in_an_ordinary_folder(command: str, folder: Path, cli: Cli) -> None:
+    """Otherwise the table would prove nothing about it."""
+    completed = cli(*_fill(Hostile({}), command), *(["--trust"] if command == "simulate --resume" else []))
+    assert completed.status in ((0, 3) if command == "synth" else (0,)), completed.err  # no conversation of this agent is good enough
 
 
 @pytest.mark.parametrize("name", HOSTILE)
