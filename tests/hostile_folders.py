@@ -60,8 +60,8 @@ class Hostile(Struct, frozen=True):
     """Hostile files, the commands that they would act in, and what those commands say.
 
     `files` are in the current folder, `run` and `talk` change the `run.json` of a run and of a simulation, `talk_tools` are the tools with
-    which it was made. `refusals` maps a command of `COMMANDS` to a part of its sentence. With `--trust`, each of them does what `proof`
-    says; an empty one is not tried, because it would leave the machine.
+    which it was made; `model` is named on the command line in place of `OWN_MODELS`. `refusals` maps a command of `COMMANDS` to a part of
+    its sentence. With `--trust`, each of them does what `proof` says; an empty one is not tried, because it would leave the machine.
     """
 
     refusals: dict[str, str]
@@ -70,14 +70,14 @@ class Hostile(Struct, frozen=True):
     run: Callable[[dict[str, Any]], None] | None = None
     talk: Callable[[dict[str, Any]], None] | None = None
     talk_tools: str = ""
-    model: str = "scripted:perfect"
+    model: str = ""
 
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "stats": ("stats", "data.jsonl"),
     "show": ("show", "data.jsonl"),
     "lint": ("lint", "data.jsonl"),
-    "filter": ("filter", "data.jsonl", "-o", "out/filtered.jsonl"),
+    "filter": ("filter", "data.jsonl", "--min-calls", "0", "-o", "out/filtered.jsonl"),
     "split": ("split", "data.jsonl", "-o", "out/parts"),
     "expand": ("expand", "data.jsonl", "-o", "out/cases.jsonl"),
     "convert": ("convert", "data.jsonl", "--to", "sharegpt", "-o", "out/converted.jsonl"),
@@ -100,7 +100,19 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export batch": ("export", "batch", "data.jsonl", "--model", "MODEL", "-o", "out/batch.jsonl"),
     "export grader": ("export", "grader", "-o", "out/grader.py"),
     "list models": ("run", "--list-models"),
+    "tools of an API": ("tools", "api.yaml"),
+    "synth scenarios": ("synth", "--scenarios-only", "-n", "1", "-o", "out/scenarios.jsonl"),
+    "expand by reference": ("expand", "data.jsonl", "--by-reference", "-o", "out/by-reference.jsonl"),
+    "gate --list": ("gate", TALK, "--list"),
+    "help": ("--help",),
 }
+
+OWN_MODELS = {
+    "run": "scripted:perfect",
+    "simulate": "python:friend:predict",
+    "synth": "python:friend:predict",
+    "export batch": "openai:m",
+}  # what the victim runs
 
 
 def write_own_files(folder: Path) -> None:
@@ -342,6 +354,9 @@ HOSTILE: dict[str, Hostile] = {
         _config('model = "cmd:./evil-agent"', model="openai:gpt-4.1"),
         model="openai:gpt-4.1",
     ),
+    "model in callmark.toml with the name of a demo": Hostile(
+        _chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"', model="scripted:hasty"), model="scripted:hasty"
+    ),
     "evaluator in callmark.toml": Hostile(
         _chosen("imports evil (score)", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),
         "imported",
@@ -365,6 +380,13 @@ HOSTILE: dict[str, Hostile] = {
         "received",
         {".env": "OPENAI_BASE_URL=<URL>\n"},
         model="openai:m",
+    ),
+    "proxy and other variables of programs in .env": Hostile(
+        {},
+        files={
+            ".env": "HTTP_PROXY=<URL>\nHTTPS_PROXY=<URL>\nALL_PROXY=<URL>\nPYTHONPATH=.\nPYTHONSTARTUP=evil.py\nPATH=.\n"
+            "LD_PRELOAD=evil.so\nCALLMARK_CACHE=out/cache\nXDG_DATA_HOME=out\nCALLMARK_TRUST=1\n"
+        },
     ),
     "address of Anthropic in .env": Hostile(
         _chosen("sends ANTHROPIC_API_KEY to <URL>", ".env"), "received", {".env": "ANTHROPIC_BASE_URL=<URL>\n"}, model="anthropic:m"

@@ -815,7 +815,7 @@ def edit_dataset_info(**fields: Any) -> None:
             ["runs/p/run.json: ", "run.json: callmark is missing"],
         ),
         (lambda: edit_dataset_info(path=7), ["runs/p/run.json: "]),
-        (lambda: edit_dataset_info(path="\0"), ["cannot find its cases at"]),
+        (lambda: edit_dataset_info(path="\0"), ["runs/p/run.json: dataset.path: expected a path, got '\\x00'."]),
         (lambda: edit_dataset_info(path=""), ["runs/p/run.json: dataset.path: runs/p: expected a regular file, got a folder."]),
         (lambda: edit_dataset_info(path="/dev/null"), ["dev/null: expected a regular file, got a device."]),
         (lambda: edit_dataset_info(format="opnai"), ["unknown format 'opnai'. Did you mean openai?"]),

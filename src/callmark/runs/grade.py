@@ -7,7 +7,8 @@ dataset is missing or has changed.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -164,7 +165,7 @@ def _grade_into(
     scenarios = job.source.row_kind == "scenarios"
     fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
     tally = Tally(metrics, fault_evaluators=fault_evaluators, detailed=options.detailed, ignore=job.settings.ignore)
-    with _temporary_folder(folder) as path:
+    with _temporary_folder(folder) as path, _named_after(folder, RunFolder(path), has_predictions=before is not None):
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
         summary = tally.summary(intervals=options.intervals)
@@ -205,6 +206,16 @@ def _temporary_folder(folder: RunFolder) -> "TemporaryDirectory[str]":
         return TemporaryDirectory(prefix=GRADING_PREFIX, dir=folder.path)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def _named_after(folder: RunFolder, temporary: RunFolder, *, has_predictions: bool) -> Iterator[None]:
+    """Name the run in the error of a file that cannot be written, instead of the temporary folder, and say what is saved."""
+    try:
+        yield
+    except StorageError as error:
+        hint = f"The predictions are saved. To grade them: callmark grade {folder}" if has_predictions else error.hint
+        raise StorageError(str(error).replace(str(temporary), str(folder)), hint) from None
 
 
 def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: Tally, options: GradeOptions) -> tuple[GradingTotals, int]:

@@ -42,6 +42,7 @@ MOST_COMPARED = 40_000  # pairs of calls with one name that are all compared; ab
 MOST_NODES = 10_000  # of a matcher: every object, list and plain value in it, but not what is in a $literal
 MOST_MEMBERS = 1000  # of a $set
 MOST_CHECKS = 1_000_000  # of matchers, and of values inside matchers, for one item
+PREPARATION = 1_001  # further checks: the first matcher itself, and a look at each member of the largest $set
 CHARACTERS = 1000  # of a text that one check reads
 STEPS = 500  # of a pattern that is tried at every place, that count as one check
 FEW_MEMBERS = 8  # of a $one_of that are compared one by one
@@ -150,7 +151,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     accepted = [expected_calls(calls) for calls in [output.get("tool_calls"), *alternatives]]
     actual = [read_call(call) for call in listed(sample.get("output_tools") if isinstance(sample, dict) else None)]
     schemas = read_tools(item.get("tools", item.get("functions")))
-    work: Work = {"left": MOST_CHECKS, "inside": False}
+    work: Work = {"left": MOST_CHECKS + PREPARATION, "inside": False}
     return max([score(expected, actual, schemas, work) for expected in accepted])
 
 
@@ -619,7 +620,7 @@ def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work) -
 def exact(expected: Any, actual: Any) -> bool:
     """Return whether two values are equal, without matchers."""
     try:
-        return same(expected, actual, False, {"left": MOST_CHECKS, "inside": False})
+        return same(expected, actual, False, {"left": MOST_CHECKS + PREPARATION, "inside": False})
     except RecursionError:
         return False
 
