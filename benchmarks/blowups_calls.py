@@ -5,7 +5,6 @@ import random
 from typing import Any
 
 from blowups import Run, attempt_to_grade, blowup
-
 from callmark.calls.expected import read_expected_call
 from callmark.calls.schema import Schemas, types_fit
 from callmark.calls.text import parse_calls

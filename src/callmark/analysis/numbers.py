@@ -1,6 +1,6 @@
 """Numbers as text: scores, intervals, differences, p-values, counts and durations."""
 
-from callmark.analysis.differences import LEVEL
+from callmark.analysis.intervals import LEVEL
 
 _SMALLEST_P = 0.001
 

@@ -90,7 +90,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         name: Name of the run folder; by default the name of the first predictions file and the time.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the run, or a `callmark.toml` in the current folder, imports.
-        options: Processes, intervals, and handlers for bad rows and progress.
+        options: Processes, and handlers for bad rows and progress.
         warn: Called with each warning.
 
     Returns:

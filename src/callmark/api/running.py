@@ -123,7 +123,7 @@ def _prepare_run(
         env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, and handlers for bad rows and grading progress.
+        options: Processes, and handlers for bad rows and grading progress.
         progress: Notified of each prediction.
         warn: Called with each warning.
 
@@ -238,7 +238,7 @@ def _prepare_simulation(
         env: Names of environment variables that programs (`mcp:COMMAND`, `cmd:COMMAND`) get, in addition to path, home and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, and handlers for bad rows and grading progress.
+        options: Processes, and handlers for bad rows and grading progress.
         progress: Notified of each conversation.
         warn: Called with each warning.
 

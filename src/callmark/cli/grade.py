@@ -96,7 +96,7 @@ def command(
     for file in (cases, *predictions):
         refuse_same_file(file=file, rejects=options.rejects)
     with options.reader() as reader, grading_bar() as on_block:
-        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json)
+        grade_options = GradeOptions(jobs, reader.on_bad, on_block, details or as_json)
         run = grade(
             cases if regrades else CaseSelection(cases, options.format_name, options.tools),
             predictions=predictions,
@@ -109,7 +109,7 @@ def command(
             options=grade_options,
             warn=print_warning,
         )
-    summary = run.summary(detailed=grade_options.detailed or run.scenarios, intervals=grade_options.intervals)
+    summary = run.summary(detailed=grade_options.detailed or run.scenarios)
     if as_json:
         import msgspec
 

@@ -139,7 +139,7 @@ def command(
     refuse_rejects_alone(options)
     refuse_same_file(file=cases, rejects=options.rejects)
     with options.reader() as reader, progress_bars() as progress:
-        grade_options = GradeOptions(1, reader.on_bad, intervals="all" if as_json else "headline", detailed=as_json)
+        grade_options = GradeOptions(1, reader.on_bad, detailed=as_json)
         runs = run(
             CaseSelection(cases, options.format_name, options.tools),
             models,
@@ -162,7 +162,7 @@ def show_runs(runs: "Sequence[Run]", options: "GradeOptions", *, as_json: bool, 
         import msgspec
 
         records = [
-            {"run": str(run.folder), "info": run.info, "summary": run.summary(detailed=options.detailed, intervals=options.intervals)}
+            {"run": str(run.folder), "info": run.info, "summary": run.summary(detailed=options.detailed)}
             if run.is_graded
             else {"run": str(run.folder)}
             for run in runs
@@ -177,5 +177,5 @@ def _is_finished(run: "Run", options: "GradeOptions") -> bool:
     """Return whether a run is graded, has no errors and was not stopped early."""
     if not run.is_graded or (run.info.model_run and run.info.model_run.stop_reason):
         return False
-    summary = run.summary(detailed=options.detailed, intervals=options.intervals)
+    summary = run.summary(detailed=options.detailed)
     return not summary.errors and not summary.evaluator_errors

@@ -126,7 +126,7 @@ def command(
     refuse_rejects_alone(options)
     refuse_same_file(file=scenarios, rejects=options.rejects)
     with options.reader() as reader, progress_bars() as progress:
-        grade_options = GradeOptions(1, reader.on_bad, intervals="all" if as_json else "headline", detailed=True)
+        grade_options = GradeOptions(1, reader.on_bad, detailed=True)
         runs = simulate(
             CaseSelection(scenarios, options.format_name),
             agents,

@@ -23,6 +23,8 @@ from callmark.grading.attempt import Attempt
 from callmark.types import Note
 
 Dependency = Literal["agreement", "execution"]
+UNIT = (0.0, 1.0)  # the bounds of most metrics
+
 FaultRule = Literal["exact", "execution", "similar"]
 
 
@@ -44,7 +46,7 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     name: str
     label: str
     kind: Literal["rate", "mean", "count"] = "mean"
-    bounds: tuple[float, float] | None = (0.0, 1.0)
+    bounds: tuple[float, float] | None = UNIT
     higher_is_better: bool = True
     headline: bool = False
     unit: str = ""

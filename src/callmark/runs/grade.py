@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct, structs
 
-from callmark.analysis.summary import Intervals, Summary, Tally
+from callmark.analysis.summary import Summary, Tally
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import BadRow, Output, write_lines
@@ -47,14 +47,12 @@ class GradeOptions(Struct, frozen=True):
         jobs: Number of processes.
         on_bad: Called with each row that cannot be read, which is then skipped. Without it, such a row raises `BrokenRow`.
         on_block: Called with the number of cases done and the total, for progress.
-        intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
         detailed: Whether to compute the detailed breakdowns with the summary.
     """
 
     jobs: int = 1
     on_bad: Callable[[BadRow], None] | None = None
     on_block: Callable[[int, int], None] = lambda done, total: None
-    intervals: Intervals = "all"
     detailed: bool = False
 
 
@@ -168,7 +166,7 @@ def _grade_into(
     with _temporary_folder(folder) as path, _named_after(folder, RunFolder(path), has_predictions=before is not None):
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
-        summary = tally.summary(intervals=options.intervals)
+        summary = tally.summary()
         if scenarios and set(SCORES) <= set(metrics):
             _write_evaluation_results(new, summary)
         # Some evaluators apply to none of the cases, and plain functions declare no metrics.
@@ -198,7 +196,7 @@ def _grade_into(
         new.write(manifest)
         folder.replace_files(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     remember(import_actions(job.settings.evaluators, source=str(folder.path)))  # the user allowed them, so grading again needs no question
-    return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed, intervals=options.intervals))
+    return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed))
 
 
 def _temporary_folder(folder: RunFolder) -> "TemporaryDirectory[str]":

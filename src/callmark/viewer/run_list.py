@@ -141,13 +141,13 @@ class RunList:
                 self._count(name, path, in_background=True)
 
     def _stored_summary(self, name: str, path: Path) -> Summary | None:
-        """Return the summary that grading stored, if it has the headline metric with its interval."""
+        """Return the summary that grading stored, if it has the headline metric."""
         stamp = run_stamp(path)
         with suppress(BadInput, OSError):  # opening the run raises it again
             run = Run(path)
             summary = run.stored_summary()
             headline = summary.metrics.get(run.headline) if summary else None
-            if headline is not None and headline.low is not None:
+            if headline is not None:
                 self._summaries[name] = (stamp, summary)
                 return summary
         return None
@@ -160,7 +160,7 @@ class RunList:
             tally = run.tally(detailed=False)
             for grade in self._priority.in_background(run.grades()) if in_background else run.grades():
                 tally.add(grade)
-            summary = tally.summary(intervals="headline")
+            summary = tally.summary()
         self._summaries[name] = (stamp, summary)
         return summary
 
