@@ -282,6 +282,6 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
         check_row_count(page, "36 cases")
         expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
         assert process.wait(timeout=20) == 0
-        expect(page.locator(".tile-interval").first).to_have_text("[.333, .333]")
+        expect(page.locator(".tile-interval").first).to_have_text("[.315, .352]")
         assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
         assert page.evaluate("window.loadedOnce") is True
