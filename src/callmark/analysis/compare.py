@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.differences import cases_needed, difference, holm_adjust, is_beyond_noise, sign_flip_test
+from callmark.analysis.differences import Difference, cases_needed, difference, holm_adjust, is_beyond_noise, sign_flip_test
 from callmark.analysis.intervals import LEVEL, Clusters
 from callmark.analysis.summary import is_scored
 from callmark.errors import BadInput
@@ -253,8 +253,13 @@ def _metric_change(pairs: _PairedCases, name: str, *, bounded: bool) -> tuple[Me
     clusters = pairs.clusters([(index, after - before) for index, before, after in values], sizes)
     found = difference(clusters, bounded=bounded)
     before, after = (fmean(value[side] for value in values) for side in (1, 2))
+    return metric_change(before, after, found), clusters
+
+
+def metric_change(before: float, after: float, found: Difference) -> MetricChange:
+    """Return the change of a metric with these means and this difference."""
     within_noise = not is_beyond_noise(found.p, (found.low, found.high))
-    return MetricChange(before, after, found.mean, found.low, found.high, found.p, within_noise, found.differing), clusters
+    return MetricChange(before, after, found.mean, found.low, found.high, found.p, within_noise, found.differing)
 
 
 def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, same_metrics: bool) -> Sequence[float | None]:

@@ -22,7 +22,14 @@ from callmark.reporting.safety import escape_breaks, indent_breaks
     ),
 )
 @argument("run", metavar="RUN", text="Run folder to check.")
-@option("--min", "minimums", group="Thresholds", multiple=True, metavar="METRIC=NUMBER", help="Fail if METRIC is below NUMBER. Repeatable.")
+@option(
+    "--min",
+    "minimums",
+    group="Thresholds",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    help="Fail if METRIC is below NUMBER. Repeatable.",
+)
 @option("--max-errors", group="Thresholds", metavar="N", type=Integer(), help="Fail if there are more than N errors.")
 @option("--baseline", group="Thresholds", metavar="RUN", help="Baseline run for --max-drop, compared on the cases that both runs have.")
 @option(
@@ -55,7 +62,8 @@ def command(
     """Check a run against thresholds, for CI.
 
     Prints one line per threshold. Set thresholds on the command line or in [gate] of callmark.toml; the command line overrides the
-    file. A run that is unfinished or has no scored cases never passes.
+    file. METRIC is one of --list, METRIC:TYPE a metric of one scenario type, and pass^3 or pass@3 the probability that all or at least one
+    of three trials pass. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds
     from callmark.api.runs import gate, open_run
