@@ -90,18 +90,28 @@ class CaseValues:
         if not values:
             return None
         number = sum(map(len, values.values()))
-        low, high = (mean_interval if measure.definition.bounds == UNIT else bootstrap)(self._clusters(values)) or (None, None)
+        low, high = (mean_interval if measure.definition.bounds == UNIT else bootstrap)(self.clusters(measure)) or (None, None)
         return Estimate(number, sum(map(sum, values.values())) / number, low, high)
 
     def compare(self, baseline: "CaseValues", measure: Measure) -> MetricChange | None:
         """Return the change of a measure from the baseline, on the cases of both; None without such cases."""
-        before, after = ({case: fmean(each) for case, each in run._values[measure.name].items()} for run in (baseline, self))
-        common = [case for case in before if case in after]
-        if not common:
+        pairs = self._pairs(baseline, measure)
+        if not pairs:
             return None
-        clusters = baseline._clusters({case: [after[case] - before[case]] for case in common})
-        found = difference(clusters, bounded=measure.definition.bounds == UNIT)
-        return metric_change(fmean(before[case] for case in common), fmean(after[case] for case in common), found)
+        found = difference(self.change_clusters(baseline, measure), bounded=measure.definition.bounds == UNIT)
+        return metric_change(fmean(before for before, _ in pairs.values()), fmean(after for _, after in pairs.values()), found)
+
+    def clusters(self, measure: Measure) -> Clusters:
+        """Return the values of a measure by conversation."""
+        return self._clusters(self._values[measure.name])
+
+    def change_clusters(self, baseline: "CaseValues", measure: Measure) -> Clusters:
+        """Return the changes of a measure from the baseline by conversation, on the cases of both."""
+        return baseline._clusters({case: [after - before] for case, (before, after) in self._pairs(baseline, measure).items()})
+
+    def _pairs(self, baseline: "CaseValues", measure: Measure) -> dict[str, tuple[float, float]]:
+        before, after = (run._values[measure.name] for run in (baseline, self))
+        return {case: (fmean(before[case]), fmean(after[case])) for case in before if case in after}
 
     def _clusters(self, values: Mapping[str, Sequence[float]]) -> Clusters:
         sums: dict[str, tuple[float, int]] = {}

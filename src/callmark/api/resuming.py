@@ -69,6 +69,7 @@ def read_resumed_run(
         tools=cases.tools or (folder.input_path(dataset.tools, "dataset.tools") if dataset.tools and not model_run.simulation else None),
         limit=dataset.limit if cases.limit is None else cases.limit,
         trials=model_run.trials if trials is None else trials,
+        sample=dataset.sample,
     )
     path = folder.path.resolve()
     model = structs.replace(model, price=model.price or model_run.model.price)

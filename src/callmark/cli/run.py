@@ -40,6 +40,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     examples=(
         "callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50",
         "callmark run eval.jsonl --model vllm:tuned@http://localhost:8000 --trials 3",
+        "callmark run eval.jsonl --model base --model tuned --until-decided",
         "callmark run runs/base --resume",
     ),
 )
@@ -91,6 +92,13 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     help="Stop at a cost of AMOUNT (needs prices in callmark.toml).",
 )
 @option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N input and output tokens in total.")
+@option(
+    "--until-decided",
+    group="Limits",
+    is_flag=True,
+    help="Run conversations in random order, and stop when two models clearly differ, or when [gate] min is clearly met or missed.",
+)
+@option("--looks", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="How often --until-decided checks.")
 @option(
     "-e",
     "--evaluator",

@@ -43,6 +43,8 @@ def run_notices(info: Manifest) -> Iterator[str]:
 def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
     if model_run.stop_reason:
         yield f"Stopped: {one_line(model_run.stop_reason, 200)}"
+    if model_run.decided:
+        yield f"Stopped early: {one_line(model_run.decided, 300)}"
     if model_run.simulation is not None and not model_run.simulation.tools:
         yield "Without --tools, the agent executes its own calls and callmark only records them"
     if model_run.trials > 1:

@@ -134,7 +134,9 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     tools = folder.input_path(dataset.tools, "dataset.tools") if dataset.tools else None
     if tools and file_digest(tools, regular=True) != dataset.tools_digest:
         raise BadInput(f"{tools}: the tools have changed since {folder} was run")
-    return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True)
+    return CaseSource(
+        path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True, sample=dataset.sample
+    )
 
 
 def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
