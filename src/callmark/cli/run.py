@@ -40,7 +40,6 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     examples=(
         "callmark run eval.jsonl --model openai:gpt-4.1-mini --limit 50",
         "callmark run eval.jsonl --model vllm:tuned@http://localhost:8000 --trials 3",
-        "callmark run eval.jsonl --model base --model tuned --until-decided",
         "callmark run runs/base --resume",
     ),
 )
