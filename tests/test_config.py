@@ -100,6 +100,8 @@ def test_without_a_file_the_defaults_apply(tmp_path: Path, monkeypatch: pytest.M
         ("[evaluators.policy]\nrules = 'gone.yaml'", "gone.yaml: no such file"),
         ("[evaluators.policy]\nrules = '/dev/null'", "/dev/null: expected a regular file, got a device"),
         ("[evaluators.policy]\nrules = '.'", "expected a regular file, got a folder"),
+        ("[evaluators.policy]\nrules = '/dev/zero'", "/dev/zero: expected a regular file, got a device"),
+        ('[evaluators.policy]\nrules = "a\\u0000b"', "expected the path of a file, got "),
         ("[evaluators.policy]\nrules = 1", "[evaluators.policy] expected an object with the key rules, got 1"),
         ("[evaluators.policy]\n", "[evaluators.policy] rules is missing"),
         ("[match]\n'*.a' = {'$glob' = 1}", "[match] *.a: $glob: expected a string, got 1"),

@@ -246,6 +246,8 @@ def _read_text(path: Path, name: str, *, regular: bool = False) -> str:
         raise BadInput(f"{name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{name}: not valid UTF-8") from None
+    except ValueError:  # a null byte
+        raise BadInput(f"expected the path of a file, got {name!r}") from None
 
 
 def _refuse_unknown_keys(table: Mapping[str, Any], known: tuple[str, ...], *, where: str = "") -> None:

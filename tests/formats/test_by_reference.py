@@ -1,6 +1,7 @@
 """Decision points by reference: the same cases as inline, for every command, in a fraction of the bytes."""
 
 import json
+import pickle
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,6 +78,12 @@ def test_by_reference_and_back_gives_the_same_bytes(cli: Cli, tmp_path: Path, op
         for case, found in zip(callmark.load(inline), callmark.load(short), strict=True)
         if isinstance(case, Case)
     ]  # fmt: skip
+
+
+def test_decision_points_can_be_sent_to_another_process() -> None:
+    cases = list(callmark.expand(conversations()))
+    assert pickle.loads(pickle.dumps(cases)) == cases
+    assert any(len(case.messages) > 1 and case.messages[-1].role == "assistant" for case in cases)  # text before the call
 
 
 def test_rows_are_written_once_each_before_those_that_use_them(cli: Cli, tmp_path: Path) -> None:

@@ -194,3 +194,10 @@ def test_a_grade_that_refers_to_calls_it_does_not_have_raises_with_its_line(tmp_
     run = Run(make_run(tmp_path / "a", [right("a"), broken]))
     with pytest.raises(BadInput, match="line 2: a fault or pair refers to a call that does not exist"):
         run.summary()
+
+
+@pytest.mark.parametrize("metrics", [{"call.score": 0.5, "call.pass": 7.0}, {"call.score": -0.5, "call.pass": 0.0}])
+def test_a_grade_outside_the_bounds_of_its_metric_raises_with_its_line(tmp_path: Path, metrics: dict[str, float]) -> None:
+    run = Run(make_run(tmp_path / "a", [right("a"), GradeRecord("b", metrics=metrics, expected=("f",))]))
+    with pytest.raises(BadInput, match=r"line 2: call\.(pass|score): expected a number from 0 to 1, got (7|-0\.5)"):
+        run.summary()

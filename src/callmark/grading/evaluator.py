@@ -14,6 +14,7 @@ The built-in evaluators (`evaluators/`) and users' evaluators implement the same
                     and installed evaluators, not for `module:name`
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
@@ -52,6 +53,12 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     unit: str = ""
     checks: tuple[str, ...] = ()
     bands: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest value that is accepted: the bounds, within [0, 1] for a rate, or the range of a finite number."""
+        least, greatest = self.bounds or (-sys.float_info.max, sys.float_info.max)
+        return (max(least, 0.0), min(greatest, 1.0)) if self.kind == "rate" else (least, greatest)
 
     def band(self, mean: float) -> str:
         """Return the description of the band of a mean; "" for a metric without bands."""

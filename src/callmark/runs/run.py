@@ -113,6 +113,7 @@ class Run:
         if not self.is_graded:
             raise self._not_graded()
         metrics = frozenset(self.info.metrics)
+        limits = {name: metric.limits for name, metric in self.info.metrics.items()}
         with self.folder.open(GRADES) as lines:
             for number, line in enumerate(lines, 1):
                 try:
@@ -121,6 +122,10 @@ class Run:
                     raise self._broken_grade(number, f"not a valid grade: {error}") from None
                 if not metrics.issuperset(grade.metrics) or (metrics and not (grade.metrics or grade.error or grade.evaluator_errors)):
                     raise self._broken_grade(number, "the metrics differ from those of the run")
+                for name, value in grade.metrics.items():
+                    least, greatest = limits[name]
+                    if not least <= value <= greatest:
+                        raise self._broken_grade(number, f"{name}: expected a number from {least:g} to {greatest:g}, got {value:g}")
                 if not _refers_to_own_calls(grade):
                     raise self._broken_grade(number, "a fault or pair refers to a call that does not exist")
                 yield grade

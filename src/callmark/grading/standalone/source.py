@@ -701,10 +701,11 @@ def value_key(value: Any) -> Any:
     """Return a key that is the same for equal values, and may be the same for others; None for a value that must be compared."""
     if isinstance(value, str):
         text = normal(value)
-        if text[:1] in ("{", "[") and "\\" in value and not value.isascii():  # normalizing may combine an escape with what follows it
-            return None
-        read = json_values(text) if text[:1] in tuple("{[-0123456789tfn") else []
-        return value_key(read[0]) if read else text
+        if text[:1] not in tuple("{[-0123456789tfn"):
+            return text
+        read, given = json_values(text), json_values(value) if value != text else []
+        key = value_key(read[0]) if read else text
+        return None if given and value_key(given[0]) != key else key  # normalizing may change object keys and escapes
     if isinstance(value, dict):
         pairs = [(key, value_key(member)) for key, member in value.items()]
         return None if any(key is None for _, key in pairs) else frozenset(pairs)
