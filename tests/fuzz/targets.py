@@ -227,12 +227,17 @@ def _cases() -> list[Any]:
 
 def read_text(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape" if len(data) % 2 else "replace")
-    names = text_format_names()
+    names = _text_formats()  # finding the entry points takes longer than reading a text
     with allowed():
         for call in parse_calls(text, tools=("f", "get_weather")).calls:
             str(call)
     with allowed():
         parse_calls(text, names[len(data) % len(names)])
+
+
+@cache
+def _text_formats() -> list[str]:
+    return list(text_format_names())
 
 
 def read_shapes(data: bytes) -> None:
