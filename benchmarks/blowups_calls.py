@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from blowups import Run, attempt_to_grade, blowup
@@ -210,7 +211,7 @@ def violations(schema: dict[str, Any], value: Any) -> Run:
     return run
 
 
-HOSTILE_TEXTS = {
+HOSTILE_TEXTS: dict[str, Callable[[int], str]] = {
     "tags": lambda n: "<tool_call>" * n,
     "functions": lambda n: "<function=f>" * n,
     "parameters": lambda n: "<function=f>" + "<parameter=a>" * n,

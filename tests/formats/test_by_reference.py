@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import callmark
 from callmark.api.expanding import inline_sizes
 from callmark.errors import BadInput
-from callmark.formats import references
+from callmark.formats import by_reference, references
 from callmark.types import Case
 from tests.chat_server import chat_server
 from tests.conftest import Cli
@@ -408,3 +408,14 @@ def test_models_get_the_same_prompts(both: tuple[Path, Path], monkeypatch: pytes
     assert [line.partition(b'"usage"')[0] for line in grades[0].splitlines()] == [
         line.partition(b'"usage"')[0] for line in grades[1].splitlines()
     ]
+
+
+def test_conversation_that_is_too_long_is_neither_written_nor_read(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, short = write_rows(tmp_path / "x.jsonl", *conversations()), tmp_path / "short.jsonl"
+    assert cli("expand", file, "-o", short, "--by-reference").status == 0
+    monkeypatch.setattr(by_reference, "MAX_SIZE", 3)
+    sentence = "expected at most 3 messages and calls, got "
+    refused = cli("expand", file, "-o", tmp_path / "again.jsonl", "--by-reference")
+    assert (refused.status, sentence in refused.err) == (2, True)
+    with pytest.raises(BadInput, match=sentence):
+        list(callmark.load(short))

@@ -24,7 +24,7 @@ class Histories:
         self.conversation = conversation
         self._openai = conversation.original.openai_calls and conversation.original.messages is conversation.messages
         self._last_calls: tuple[int, list[bytes]] = (-1, [])
-        self._last_results: tuple[int, list[int | None]] = (-1, [])
+        self._last_results: tuple[int, range | list[int | None]] = (-1, [])
 
     @cached_property
     def texts(self) -> Sequence[Text]:
@@ -60,22 +60,29 @@ class Histories:
         messages = self.conversation.messages
         message = messages[index]
         if not message.calls or (not call and not message.text):
-            return messages[:index], self.texts[:index]
+            return messages[:index], _HistoryTexts(index, lambda: list(self.texts[:index]))
         earlier = message.calls[: call or 0]
         own = Message(message.role, message.text, earlier, None, message.name)
-        results = sorted(filter(None, self._results_of(index)[: len(earlier)]))
-        found = (*messages[:index], own, *map(messages.__getitem__, results))
+        given = self._results_of(index)[: len(earlier)]
+        if isinstance(given, range):  # the results follow in the order of the calls, as almost always
+            results: Sequence[int] = given
+            found = (*messages[:index], own, *messages[given.start : given.stop])
+        else:
+            results = sorted(result for result in given if result is not None)
+            found = (*messages[:index], own, *[messages[at] for at in results])
         return found, _HistoryTexts(len(found), lambda: self._texts_before(index, len(earlier), results))
 
     def _texts_before(self, index: int, calls: int, results: Sequence[int]) -> list[Text]:
         texts = self.texts
         return [*texts[:index], replace_calls(texts[index], self.call_texts(index)[:calls]), *map(texts.__getitem__, results)]
 
-    def _results_of(self, message: int) -> list[int | None]:
+    def _results_of(self, message: int) -> range | list[int | None]:
         """Return the message with the result of each call of a message; None for a call without one."""
         if self._last_results[0] != message:
-            found = [self._results.by_call.get((message, place)) for place in range(len(self.conversation.messages[message].calls))]
-            self._last_results = (message, found)
+            number = len(self.conversation.messages[message].calls)
+            found = [self._results.by_call.get((message, place)) for place in range(number)]
+            in_order = range(found[0], found[0] + number) if found and found[0] is not None else range(0)
+            self._last_results = (message, in_order if found == list(in_order) else found)
         return self._last_results[1]
 
     def ends_in_assistant(self, index: int, call: int | None) -> bool:
