@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from callmark.calls import match_budget, matchers, strict, yaml_text
+from callmark.calls import match_budget, matchers, strict, value_keys, yaml_text
 from callmark.cli.export import command as export
 from callmark.cli.main import COMMANDS
-from callmark.formats import rows
+from callmark.formats import by_reference, rows
 from callmark.models import child_environment, http_client, redaction
 from callmark.models.keys import _SECRET_WORDS
 from callmark.simulation.toolboxes import connection, results
@@ -49,6 +49,8 @@ def test_every_word_of_a_secret_name_is_named() -> None:
         f"a response of a model or a tool server has at most {http_client.MAX_RESPONSE_BYTES >> 20} MiB",
         f"a response of a model or a tool server has at most {connection._MAX_BODY >> 20} MiB",
         f"a tool result is cut at {results.MAX_RESULT >> 20} MiB",
+        f"a conversation by reference has at most {by_reference.MAX_SIZE:,} messages and calls",
+        f"makes at most {value_keys.MAX_COMPARISONS:,} comparisons",
     ],
 )
 def test_bounds_are_those_of_the_code(sentence: str) -> None:
