@@ -225,6 +225,8 @@ def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: 
                 if options.on_bad is not None:
                     options.on_bad(bad)
             _add_cases(block, places, keys)
+            if block.texts is not None:
+                job.predictions.info.texts += block.texts
             predictions.lines_of(block.prediction_lines)
             grades.lines_of(block.grade_lines)
             results.lines_of(block.result_lines)

@@ -22,7 +22,7 @@ from msgspec import Struct, structs
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow
 from callmark.formats.evaluation_results import SCORES, result_row
-from callmark.formats.matching import MatchedPredictions
+from callmark.formats.matching import MatchedPredictions, TextCounts
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord, read_grade, write_grade
 from callmark.grading.settings import GradingSettings
@@ -46,7 +46,7 @@ class GradingJob(Struct, frozen=True):
 
 
 class GradedBlock(Struct, frozen=True):
-    """The result for one block of rows: its cases, grades, bad rows, and lines for the files of a run folder.
+    """The result for one block of rows: its cases, grades, bad rows, lines for the files of a run folder, and counts of parsed texts.
 
     Each case is given by its id, its place and the key of its predictions.
     """
@@ -58,6 +58,7 @@ class GradedBlock(Struct, frozen=True):
     grade_lines: list[bytes] = []
     prediction_lines: list[bytes] = []
     result_lines: list[bytes] = []
+    texts: TextCounts | None = None
 
 
 class GradingTotals(Struct, frozen=True):
@@ -142,7 +143,8 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
     """Grade a block step by step, which takes a third less time than case by case."""
     matched = job.predictions
     cases = [each.case for each in placed]
-    predictions = [matched.of_case(each.case.id, each.index) for each in placed]
+    predictions = [matched.of_case(each.case, each.index) for each in placed]
+    counts = [matched.count_texts(each.case, each.index, found) for each, found in zip(placed, predictions, strict=True)]
     grades = [grader.record(case, trials) for case, trials in zip(cases, predictions, strict=True)]
     return GradedBlock(
         number,
@@ -154,7 +156,7 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
             line
             for each, trials in zip(placed, predictions, strict=True)
             if job.write_predictions
-            for line in matched.lines_of_case(each.case.id, each.index, trials)
+            for line in matched.lines_of_case(each.case, each.index, trials)
         ],
         [
             result_row(case, prediction, {name: grade.metrics[name] for name in SCORES if name in grade.metrics} or None)
@@ -162,6 +164,7 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
             if case.is_scenario
             for grade, prediction in zip(graded, trials or [Prediction(case.id, error=grade.error) for grade in graded], strict=True)
         ],
+        sum((found for found in counts if found is not None), TextCounts()),
     )
 
 
