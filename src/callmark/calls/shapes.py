@@ -275,7 +275,9 @@ def _unknown_members(bodies: Sequence[dict[str, Any]]) -> _Members:
 def _is_name_or_container(key: str, member: Any) -> bool:
     if key == "action":
         return isinstance(member, str)
-    return key in CONTAINER_KEYS and (member is None or isinstance(member, dict) or (key in NAMED_CONTAINER_KEYS and isinstance(member, str)))
+    if key in NAMED_CONTAINER_KEYS and isinstance(member, str):
+        return True
+    return key in CONTAINER_KEYS and (member is None or isinstance(member, dict))
 
 
 def _is_tool_definition(parameters: Any) -> bool:

@@ -1,8 +1,8 @@
 """Match predictions to cases: by case id, or by order if no row of the file has an id, or if that is requested.
 
-Grading, replay and synthesis share this module. A text is parsed for calls when it is matched, with the tools of its case. Several predictions for one case are its trials, if they have trial numbers.
-For duplicate predictions of one trial, the first one counts, or the first that is not an error; the others are counted as repeated. A file
-in which only some rows have a case id raises `BadInput`.
+Grading, replay and synthesis share this module. A text is parsed for calls when it is matched, with the tools of its case. Several
+predictions for one case are its trials, if they have trial numbers. For duplicate predictions of one trial, the first one counts, or the
+first that is not an error; the others are counted as repeated. A file in which only some rows have a case id raises `BadInput`.
 """
 
 from collections import Counter
@@ -130,8 +130,8 @@ def supersedes(*, error: bool, earlier_error: bool) -> bool:
 def match_predictions(*files: Predictions, in_order: bool | None = None) -> MatchedPredictions:
     """Return the predictions of the files, by case. `in_order` matches them by order, whatever ids they have; None decides by the ids.
 
-    Matching in order counts rows that cannot be read. Several trials of a case cannot be matched in order. Positions that run from 1 without gaps are treated as 1-based. With several files
-    (such as the output and error files of a batch), every row needs a case id.
+    Matching in order counts rows that cannot be read. Several trials of a case cannot be matched in order. Positions that run from 1
+    without gaps are treated as 1-based. With several files (such as the output and error files of a batch), every row needs a case id.
     """
     by_case: dict[str, list[StoredPrediction]] = {}
     trials: dict[

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark.calls.call_containers import unknown_container, unread_containers
+from callmark.calls.content_parts import UNKNOWN_PARTS
 from callmark.calls.expected import read_common_expected, read_expected_call_text
-from callmark.calls.call_containers import refuse_row_containers, unknown_container, unread_containers
 from callmark.calls.messages import (
     ABSENT,
     CommonMessage,
@@ -99,12 +100,13 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
         wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
     texts: Sequence[Text] = ()
-    if wire is not None and shortened is not None and wire.messages is not None:
+    if wire is not None and shortened is not None and isinstance(wire.messages, list):
         raw_tools, tools = context.delta.tools
         messages = build_messages(wire.messages)
         if shortened.from_middle:
             messages = (*shortened.messages, *messages)
-            context.delta.store_messages(row, shortened, messages)
+            if not UNKNOWN_PARTS.get():  # otherwise parts of shared messages would be counted only once
+                context.delta.store_messages(row, shortened, messages)
         else:
             body = shortened.body
     else:

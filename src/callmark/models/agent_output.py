@@ -74,7 +74,8 @@ _decode_completion = msgspec.json.Decoder(_Completion).decode
 def read_output(row: bytes, *, tools: Sequence[Tool] = ()) -> Prediction:
     """Read a prediction from JSON in any supported shape, without a case id. A completion also has token counts and a finish reason.
 
-    `tools` are those of the case; they help to find calls in a text. Raise `ModelError` if it is an error, `BadInput` if it is not a prediction.
+    `tools` are those of the case; they help to find calls in a text. Raise `ModelError` if it is an error, `BadInput` if it is not a
+    prediction.
     """
     found = _without_error(read_prediction(row, tools=tools).prediction)
     finish_reason, input_tokens, output_tokens = found.finish_reason, 0, 0

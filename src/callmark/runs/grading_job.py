@@ -26,7 +26,7 @@ from callmark.formats.matching import MatchedPredictions, TextCounts
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord, read_grade, write_grade
 from callmark.grading.settings import GradingSettings
-from callmark.runs.source import CaseSource, PlacedCase
+from callmark.runs.source import CaseSource, PlacedCase, ReadTotals
 from callmark.types import Place, Prediction
 
 _MAX_GRADED = 128  # cases graded at a time: those of a block of conversations can be many, each with a long history
@@ -62,10 +62,9 @@ class GradedBlock(Struct, frozen=True):
 
 
 class GradingTotals(Struct, frozen=True):
-    """Totals of the whole file: the digest of the cases, the repaired rows, and the number of values that each match rule applied to."""
+    """Totals of the whole file: those of reading it, and the number of values that each match rule applied to."""
 
-    digest: str
-    repaired_rows: int
+    read: ReadTotals
     match_counts: dict[str, int]
 
 
@@ -136,7 +135,7 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
     finally:
         cases.close()
     yield from (GradedBlock(left, bad=bad.pop(left)) for left in sorted(bad))
-    yield GradingTotals(*cases.totals, dict(grader.matched))
+    yield GradingTotals(cases.totals, dict(grader.matched))
 
 
 def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
@@ -169,11 +168,21 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
 
 
 def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTotals:
-    first = next(each for each in totals if each.digest)
+    first = next(each for each in totals if each.read.digest)
     counts = sum((Counter(each.match_counts) for each in totals), Counter(dict.fromkeys(first.match_counts, 0)))
     reads_all = source.expanded or source.format.recorded  # in these cases, each process reads every row
-    repaired = first.repaired_rows if reads_all else sum(each.repaired_rows for each in totals)
-    return GradingTotals(first.digest, repaired, {pattern: counts[pattern] for pattern in first.match_counts})
+    read = first.read if reads_all else _sum_totals([each.read for each in totals], first.read.digest)
+    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts})
+
+
+def _sum_totals(parts: list[ReadTotals], digest: str) -> ReadTotals:
+    return ReadTotals(
+        digest,
+        sum(part.repaired_rows for part in parts),
+        sum(part.rows for part in parts),
+        dict(sum((Counter(part.unknown_parts) for part in parts), Counter())),
+        any(part.has_calls for part in parts),
+    )
 
 
 def _worker_error(number: int, error: BadInput) -> WorkerError:

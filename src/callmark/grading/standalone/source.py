@@ -336,7 +336,7 @@ def unwrap(calls: list[Call]) -> list[Call]:
 def parallel_call(use: Any) -> Call:
     if not isinstance(use, dict) or not isinstance(use.get("recipient_name"), str):
         return "", None
-    name = use["recipient_name"][len("functions.") :] if use["recipient_name"].startswith("functions.") else use["recipient_name"]
+    name = use["recipient_name"].removeprefix("functions.")
     if not name.strip():
         return "", None
     if not {"recipient_name", "parameters"}.issuperset(use) or is_tool_definition(use.get("parameters")):
