@@ -25,7 +25,7 @@ from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
-from callmark.wording import end_sentence
+from callmark.wording import end_sentence, pluralize
 
 BLOCK = 64  # rows per block, when several readers share a file
 DEFAULT_FORMAT = "openai"
@@ -315,12 +315,11 @@ class Dataset:
 
 def no_calls_error(name: str, rows: int, row_kind: str, title: str) -> BadInput:
     """Return the error for a file in which no call was found: it was probably not understood."""
-    noun = row_kind if rows != 1 else row_kind.removesuffix("s")
-    what = "expects" if row_kind != "conversations" else "contains"
+    found = pluralize(rows, row_kind.removesuffix("s"))
     return BadInput(
-        f"{name}: no tool call found: none of its {rows:,} {noun} ({title}) {what} one",
+        f"{name}: no tool call found in {found} ({title}): the file expects nothing of a model",
         f"callmark show {name} shows how a row is read; --from FORMAT reads it in another format. "
-        "If it is right that there are none, pass --allow-no-calls.",
+        "If it is right that there are no calls, pass --allow-no-calls.",
     )
 
 

@@ -32,13 +32,13 @@ class TextPrediction(Struct, frozen=True, gc=False):
 StoredPrediction = DecodedOrLine | TextPrediction
 
 
-class TextCounts(Struct, omit_defaults=True):
-    """Counts of raw texts that were parsed for calls.
+class TextCounts(Struct, frozen=True, omit_defaults=True):
+    """Counts of texts that were parsed for calls: raw texts, and those of responses if a text format was given.
 
     Attributes:
         parsed: Number of texts.
         with_calls: Number of these that contain a call, malformed ones included.
-        unrecognized: For texts in an unrecognized format, their number by the marker that they contain. Includes texts of responses.
+        unrecognized: For texts in an unrecognized format, their number by the marker that they contain. Includes those of responses.
     """
 
     parsed: int = 0
@@ -48,6 +48,9 @@ class TextCounts(Struct, omit_defaults=True):
     def __add__(self, other: "TextCounts") -> "TextCounts":
         markers = Counter(self.unrecognized) + Counter(other.unrecognized)
         return TextCounts(self.parsed + other.parsed, self.with_calls + other.with_calls, dict(markers))
+
+
+_NO_TEXTS = TextCounts()
 
 
 class PredictionsInfo(Struct, omit_defaults=True):
@@ -63,7 +66,7 @@ class PredictionsInfo(Struct, omit_defaults=True):
     repeated: int = 0
     first_unmatched: str = ""
     parse: str | None = None
-    texts: TextCounts = field(default_factory=TextCounts)
+    texts: TextCounts = _NO_TEXTS
 
 
 class MatchedPredictions(Struct):
@@ -102,7 +105,7 @@ class MatchedPredictions(Struct):
         texts = [(item, found) for item, found in zip(stored, predictions, strict=True) if isinstance(item, TextPrediction)]
         if not texts:
             return None
-        raw = [found for item, found in texts if item.text == "raw"]
+        raw = [found for item, found in texts if item.text == "raw" or self.info.parse is not None]
         markers = Counter(marker for _, found in texts if (marker := unrecognized_marker(found)))
         return TextCounts(len(raw), sum([bool(found.calls) for found in raw]), dict(markers))
 

@@ -163,7 +163,7 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
             if case.is_scenario
             for grade, prediction in zip(graded, trials or [Prediction(case.id, error=grade.error) for grade in graded], strict=True)
         ],
-        sum((found for found in counts if found is not None), TextCounts()),
+        sum(texts, TextCounts()) if (texts := [found for found in counts if found is not None]) else None,
     )
 
 
