@@ -41,7 +41,8 @@ _decode_list_or_object = msgspec.json.Decoder(list[Raw] | dict[str, Raw] | None)
 def read_call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
     """Return the calls in a list of any shape, unwrapped.
 
-    Null is an empty list, a single object is a list of one, and a JSON string is decoded. Anything else raises `BadInput` that names the field.
+    Null is an empty list, a single object is a list of one, and a JSON string is decoded. Anything else raises `BadInput` that names the
+    field.
     """
     own = field == OWN_KEY
     try:

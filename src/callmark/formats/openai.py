@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.call_containers import unknown_container, unread_containers
+from callmark.calls.call_containers import refuse_row_containers, unknown_container, unread_containers
 from callmark.calls.content_parts import UNKNOWN_PARTS
 from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
@@ -118,7 +118,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not ABSENT), ABSENT)
         raw_tools, tools = context.read_tools(bytes(found))
         if isinstance(wire, _AnyRow):
-            messages, texts = _read_any(wire.messages, body)
+            messages, texts = _read_any(wire.messages)
         elif wire.messages is None:
             raise BadInput("messages is missing")
         else:
@@ -128,6 +128,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
+        if not any(message.calls for message in messages):  # otherwise its calls were found
+            refuse_row_containers(_decode_fields(row), _ROW_KEYS)
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
     output = read_expected_output(wire.expected_output)
     return Case(
@@ -211,8 +213,8 @@ def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
         raise BadInput(explain_validation_error(str(error), where)) from None
 
 
-def _read_any(raw: Raw, body: bytes | Raw) -> tuple[tuple[Message, ...], Sequence[Text]]:
-    """Return the messages of a row in another shape, and their JSON if it has to be rewritten. `body` is the row."""
+def _read_any(raw: Raw) -> tuple[tuple[Message, ...], Sequence[Text]]:
+    """Return the messages of a row in another shape, and their JSON if it has to be rewritten."""
     if raw is ABSENT or bytes(raw) == b"null":
         raise BadInput("messages is missing")
     messages = read_any_messages(raw)
