@@ -27,6 +27,7 @@ MESSAGE_KEYS = frozenset(
 """Keys of messages and rows with `tool`, `function` or `call` in them that are known, and that hold no calls, `tool_calls` and
 `function_call` excepted."""
 
+_HARMLESS_KEYS = MESSAGE_KEYS - {"tool_calls", "function_call"}
 _ROW_CONTAINER = re.compile(r"(?:.*_)?calls?|.*(?:tool|function)_?(?:calls?|uses?)(?:_.*)?", re.IGNORECASE)
 _HINT = "Rename it to tool_calls if it holds calls, or remove it. If the file is in another format, pass --from FORMAT."
 
@@ -39,7 +40,12 @@ def unread_containers(fields: Mapping[str, Raw], known: Container[str] = MESSAGE
 def refuse_row_containers(fields: Mapping[str, Raw], known: Container[str], where: str = "") -> None:
     """Raise `BadInput` for a key of a row that is named like a list of calls, and holds a list or an object."""
     for key, value in fields.items():
-        if key not in known and key not in MESSAGE_KEYS and _ROW_CONTAINER.fullmatch(key) and bytes(value).lstrip(b'"')[:1] in (b"[", b"{"):
+        if (
+            key not in known
+            and key not in _HARMLESS_KEYS
+            and _ROW_CONTAINER.fullmatch(key)
+            and bytes(value).lstrip(b'"')[:1] in (b"[", b"{")
+        ):
             raise unknown_container(f"{where}{scrub(key)}")
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import structs
 
 from callmark.calls.shapes import unwrap
-from callmark.calls.text import AUTO, ParsedText, parse_calls
+from callmark.calls.text import AUTO, ParsedText, find_marker, parse_calls
 from callmark.types import Prediction, Tool
 
 TextKind = Literal["read", "response", "raw"]
@@ -18,7 +18,6 @@ TextKind = Literal["read", "response", "raw"]
 calls; or text that was `read` already, such as that of callmark's own lines."""
 
 UNRECOGNIZED = "unrecognized tool-call format"
-_UNMARKED = "json"  # a text format without markers: parsing it finds the marker of any other
 
 
 def parse_prediction(prediction: Prediction, kind: TextKind, *, parse: str | None, tools: Sequence[Tool]) -> Prediction:
@@ -30,7 +29,7 @@ def parse_prediction(prediction: Prediction, kind: TextKind, *, parse: str | Non
     if kind == "read" or prediction.error or not prediction.text:
         return prediction
     if kind == "response" and parse is None:
-        marker = parse_calls(prediction.text, _UNMARKED, tools=tools).unrecognized
+        marker = find_marker(prediction.text, tools)
         problem = f"{UNRECOGNIZED}: {marker} in the text of a response without calls (--parse auto parses it)"
         return structs.replace(prediction, error=problem) if marker else prediction
     return with_parsed_text(prediction, parse_calls(prediction.text, parse or AUTO, tools=tools))

@@ -53,9 +53,10 @@ def _is_call(value: Mapping[str, Any]) -> bool:
 
 
 def _read_response(response: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
+    from callmark.calls.text import AUTO
     from callmark.formats.predictions import read_prediction
 
-    return _read_prediction(read_prediction(dump(dict(response)).encode(), tools=tools).prediction, tools)
+    return _read_prediction(read_prediction(dump(dict(response)).encode(), parse=AUTO, tools=tools).prediction, tools)
 
 
 def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> tuple[Call, ...]:

@@ -13,7 +13,16 @@ from callmark.types import Tool
 AUTO = "auto"
 _END_MARKERS = (
     *("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>", "<|eom|>", "<|eot|>", "<|return|>"),
-    *("<｜end▁of▁sentence｜>", "<end_of_turn>", "<turn|>", "<|END_OF_TURN_TOKEN|>", "[e~[", "<|end|>", "<|assistant_end|>", "<|observation|>"),
+    *(
+        "<｜end▁of▁sentence｜>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "[e~[",
+        "<|end|>",
+        "<|assistant_end|>",
+        "<|observation|>",
+    ),
     *("<start_function_response>", "<|tool_response>", "<|end_of_msg|>", "<|user|>"),
 )
 _OPENS_THINKING = "<[◁"  # the first characters of all thinking tags
@@ -65,6 +74,13 @@ def text_markers() -> tuple[str, ...]:
     return tuple(marker for text_format in _built_in() if text_format.is_marked for marker in text_format.markers)
 
 
+def find_marker(text: str, tools: Sequence[Tool] = ()) -> str:
+    """Return the marker of a call in any text format, with its family if it is known; empty for a text that opens no call."""
+    marker = _find_other_marker(text, {tool.name: tool for tool in tools}, (*_built_in(), *_installed()), None)
+    unknown = "" if marker else find_unknown_marker(text)
+    return f'"{scrub(unknown)}"' if unknown else marker
+
+
 def check_text_format(name: str) -> None:
     """Raise `BadInput` if the name is neither `auto` nor a text format."""
     if name != AUTO:
@@ -79,9 +95,9 @@ def _check_other_formats(text: str, parsed: ParsedText, tools: Mapping[str, Tool
     return ParsedText((), parsed.text, parsed.thinking, marker) if marker else parsed
 
 
-def _find_other_marker(text: str, tools: Mapping[str, Tool], formats: Iterable[TextFormat], chosen: TextFormat) -> str:
+def _find_other_marker(text: str, tools: Mapping[str, Tool], formats: Iterable[TextFormat], chosen: TextFormat | None) -> str:
     for other in formats:
-        if other.is_marked and other.name != chosen.name:
+        if other.is_marked and (chosen is None or other.name != chosen.name):
             marker = next((marker for marker in other.markers if marker in text), None)
             if marker is not None and other.parse(text, tools).calls:
                 return f'"{marker}" ({other.title})'

@@ -27,7 +27,9 @@ _TOOLS_CLOSED = re.compile(_TOOLS_END)
 _ID = re.compile(r"(?:functions\.)?(?P<name>[^:]++(?::(?!\d+\Z)[^:]*+)*+)(?::\d+)?\Z")
 _SYNTAX = XmlSyntax(
     parameter=re.compile(r'\s*+<\|open\|>\s*+argument\s++key="(?P<key>[^"]*+)"(?:\s++type="(?P<kind>\w*+)")?\s*+<\|sep\|>'),
-    parameter_end=re.compile(r"<\|close\|>\s*+argument\s*+<\|sep\|>|(?=<\|open\|>\s*+(?:argument|call)\s|<\|close\|>\s*+call\s*+<\|sep\|>)"),
+    parameter_end=re.compile(
+        r"<\|close\|>\s*+argument\s*+<\|sep\|>|(?=<\|open\|>\s*+(?:argument|call)\s|<\|close\|>\s*+call\s*+<\|sep\|>)"
+    ),
     call_end=re.compile(rf"<\|close\|>\s*+call\s*+<\|sep\|>|(?=<\|open\|>\s*+call\s|{_TOOLS_END})"),
 )
 
@@ -63,5 +65,8 @@ def _unescape(name: str) -> str:
 
 
 FORMAT = TextFormat(
-    "kimi", "Kimi K2, Kimi K3", parse_kimi, ("<|tool_call_begin|>", "<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|open|>")
+    "kimi",
+    "Kimi K2, Kimi K3",
+    parse_kimi,
+    ("<|tool_call_begin|>", "<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|open|>"),
 )

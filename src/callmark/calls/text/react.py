@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from callmark.calls.schema import properties
 from callmark.calls.shapes import named_call
 from callmark.calls.text.python_code import malformed_call
-from callmark.calls.text.scan import FENCE_CLOSED, compile_marks, find_end, join_pieces, json_brackets, json_spans, read_json_call, scan, skip
+from callmark.calls.text.scan import (
+    FENCE_CLOSED,
+    compile_marks,
+    find_end,
+    join_pieces,
+    json_brackets,
+    json_spans,
+    read_json_call,
+    scan,
+    skip,
+)
 from callmark.calls.text.text_format import ParsedText, TextFormat
 from callmark.types import Call, Tool
 

@@ -85,7 +85,9 @@ def read_value(text: str, key: str, tool: Tool | None) -> Any:
         return value
     if isinstance(value, str):
         constant = _PYTHON_CONSTANTS.get(text.strip(), text)
-        is_constant = not isinstance(constant, str) and not types_fit(text, schema, tool.parameters) and types_fit(constant, schema, tool.parameters)
+        is_constant = (
+            not isinstance(constant, str) and not types_fit(text, schema, tool.parameters) and types_fit(constant, schema, tool.parameters)
+        )
         return constant if is_constant else text
     return text if not types_fit(value, schema, tool.parameters) and types_fit(text, schema, tool.parameters) else value
 
