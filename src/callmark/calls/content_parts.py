@@ -24,7 +24,7 @@ KNOWN_PARTS = frozenset(
     ]
 )  # fmt: skip
 CALL_WORD = re.compile(r"tool|function|call", re.IGNORECASE)
-UNKNOWN_PARTS: ContextVar[Counter[str] | None] = ContextVar("unknown_parts", default=None)  # the counter of whoever reads a dataset
+UNKNOWN_PARTS: ContextVar[Counter[str] | None] = ContextVar("unknown_parts", default=None)  # the counter of the dataset that is being read
 _TEXT_KEYS = ("text", "content", "refusal")
 _RESULT_PARTS = re.compile(r"(?:tool|function)[-_]?(?:call[-_]?output|result|response)", re.IGNORECASE)
 _ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result"})

@@ -12,7 +12,7 @@
     {"id", "function": "name", "arguments", "parse_error"}             inspect-ai
 
 A call of `multi_tool_use.parallel` stands for the calls in it: `unwrap` returns those. The input of a custom tool is free text, which is
-its only argument, `input`. A call with a `parse_error` is malformed: whoever recorded it could not read its arguments.
+its only argument, `input`. A call with a `parse_error` is malformed: the program that recorded it could not read it.
 
 The name and the arguments are each the first non-null value of a list of keys. Arguments are an object or a JSON string of one; missing,
 null or blank arguments are `{}`. A call is malformed if it has two different names, two different arguments, a tool definition instead of

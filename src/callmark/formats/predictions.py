@@ -93,7 +93,7 @@ _decode_results = msgspec.json.Decoder(_EvaluationResults).decode
 class Predictions:
     """The rows of a predictions file with their places, read on demand. Each iteration reads the file again; a pipe can only be read once.
 
-    `parse` is the text format of calls in their texts, for whoever parses them with the tools of the cases.
+    `parse` is the text format of calls in their texts, which are parsed when they are matched to cases.
 
     A row that cannot be read raises `BrokenRow` with the file, the line and the reason; with `on_bad`, it is passed to that callback and
     counted. A file without valid rows raises `BadInput`. `name` is the name of the file in messages; its path by default.
