@@ -109,7 +109,7 @@ def test_a_renamed_arguments_key_is_malformed(shape: Shape, key: str) -> None:
 
 
 STANDALONE: dict[str, Any] = {}
-exec(export_source(), STANDALONE)  # noqa: S102 - the exported grader, as a service runs it
+exec(export_source(), STANDALONE)  # as a service runs it
 
 
 @pytest.mark.parametrize(
