@@ -103,7 +103,7 @@ formats-proof: $(VENV)/developed $(PEERS)/sglang/installed   ## compare the text
 	$(BIN)/python benchmarks/text_parsers.py --sglang $(PEERS)/sglang/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
-PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer
+PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups
 proof: $(VENV)/developed           ## run the long checks: a 2 GB file, memory, kills, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \

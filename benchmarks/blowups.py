@@ -1,28 +1,34 @@
 """Does the work stay bounded? Inputs that could take far more time or memory than their size, at n, 2n and 4n, each in a fresh process.
 
-python benchmarks/blowups.py [NAME …]
+    python benchmarks/blowups.py [NAME …]
 
 A row passes if the time and the memory at 4n are at most seven times those at n (linear would be four times), or if the input is refused
 within two seconds. A new row is a function in one of `ROWS` with the decorator `@blowup`: it gets n, builds the input and returns the
 function to measure, which returns a sentence if it refuses the input.
 """
 
+import atexit
 import importlib
 import json
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from callmark.errors import CallmarkError
 
-ROWS = ("blowups_calls", "blowups_conversations", "blowups_files")  # modules in this folder
+ROWS = ("blowups_calls", "blowups_conversations", "blowups_files", "blowups_runs")  # modules in this folder
 MAX_GROWTH = 7.0  # from n to 4n
 MAX_SECONDS, MAX_REFUSAL_SECONDS = 30.0, 2.0
-MIN_SECONDS, MIN_MEGABYTES = 0.05, 20.0  # less is noise
+MIN_SECONDS, MIN_MEGABYTES = 0.03, 20.0  # less is noise
 TRIES = 3
+FOLDER = Path(tempfile.mkdtemp(prefix="callmark-blowups-"))  # for the files of the inputs
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
 Run = Callable[[], str | None]
 
@@ -114,7 +120,7 @@ def measure_here(row: Blowup, n: int) -> Measurement:
     except CallmarkError as error:
         refusal = str(error)
     seconds = time.process_time() - began
-    return Measurement(round(seconds, 4), round(peak_megabytes() - before, 1), refusal[:160])
+    return Measurement(round(seconds, 4), round(peak_megabytes() - before, 1), refusal.replace(f"{FOLDER}/", "")[:160])
 
 
 def peak_megabytes() -> float:

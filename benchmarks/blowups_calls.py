@@ -2,10 +2,10 @@
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from blowups import Run, attempt_to_grade, blowup
-
 from callmark.calls.expected import read_expected_call
 from callmark.calls.schema import Schemas, types_fit
 from callmark.calls.text import parse_calls
@@ -211,7 +211,7 @@ def violations(schema: dict[str, Any], value: Any) -> Run:
     return run
 
 
-HOSTILE_TEXTS = {
+HOSTILE_TEXTS: dict[str, Callable[[int], str]] = {
     "tags": lambda n: "<tool_call>" * n,
     "functions": lambda n: "<function=f>" * n,
     "parameters": lambda n: "<function=f>" + "<parameter=a>" * n,

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from blowups import Run, blowup
-
 from callmark.calls.results import match_results
 from callmark.calls.sequence import calls_with_results, find_pattern, read_pattern
 from callmark.data.lint import lint
@@ -33,7 +32,9 @@ def lint_one(row: Conversation) -> Run:
 
 @blowup("lint: grounded values", n=2000)
 def _grounded(n: int) -> Run:
-    return lint_one(conversation(n, lambda index: f"A{index}", lambda index: json.dumps({"next": f"A{index + 1}", "text": "Some text. " * 20})))
+    return lint_one(
+        conversation(n, lambda index: f"A{index}", lambda index: json.dumps({"next": f"A{index + 1}", "text": "Some text. " * 20}))
+    )
 
 
 @blowup("lint: hallucinated values", n=2000)
@@ -63,7 +64,9 @@ def _numbers(n: int) -> Run:
 
 @blowup("lint: long texts with numbers", n=1000)
 def _long(n: int) -> Run:
-    return lint_one(conversation(n, lambda index: f"a note with some words about {index} and x{index + 1}", lambda index: f"x{index} {index}"))
+    return lint_one(
+        conversation(n, lambda index: f"a note with some words about {index} and x{index + 1}", lambda index: f"x{index} {index}")
+    )
 
 
 @blowup("lint: one call with many values", n=10_000)

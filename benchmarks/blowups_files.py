@@ -1,22 +1,16 @@
 """Rows of `blowups.py`: compressed files, arrays, and conversations that are cut into decision points."""
 
-import atexit
 import gzip
 import json
-import shutil
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from blowups import Run, blowup
-from callmark import load, write
+from blowups import FOLDER, Run, blowup
+from callmark import grade, load, write
 from callmark.api.expanding import inline_sizes, points, refuse_growth
 from callmark.formats import Dataset
 from callmark.formats.rows import Rows
 
-FOLDER = Path(tempfile.mkdtemp(prefix="callmark-blowups-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 BLOCK = 10_000  # repetitions written at once
 
 
@@ -34,6 +28,15 @@ def packed(name: str, head: bytes, piece: bytes, count: int, tail: bytes) -> str
 def read_rows(path: str, rows: int) -> Run:
     def run() -> str | None:
         assert sum(1 for _ in Rows(path)) == rows
+        return None
+
+    return run
+
+
+def read_all(path: str, **options: Any) -> Run:
+    def run() -> str | None:
+        for _ in load(path, **options):
+            pass
         return None
 
     return run
@@ -64,13 +67,13 @@ def _skipped(n: int) -> Run:
 @blowup("gzip: one row of empty lists", n=8_000_000)
 def _one_row(n: int) -> Run:
     path = packed("row.gz", b'{"messages": [{"role": "user", "content": [', b"[],", n, b"[]]}]}\n")
-    return lambda: None if list(load(path)) else None
+    return read_all(path)
 
 
 @blowup("gzip: one element of an array", n=20_000_000)
 def _one_element(n: int) -> Run:
     path = packed("element.gz", b'[{"a": 1},\n{"messages": [{"role": "user", "content": "', b"x\\n", n, b'"}]}]')
-    return lambda: None if list(load(path, format_name="openai", skip_bad=True)) else None
+    return read_all(path, format_name="openai", skip_bad=True)
 
 
 @blowup("gzip: white space in an array", n=40_000_000)
@@ -82,7 +85,12 @@ def _white_space(n: int) -> Run:
 @blowup("gzip: tools", n=20_000_000)
 def _tools(n: int) -> Run:
     path = packed("tools.gz", b"[", b"1,", n, b"1]")
-    return lambda: None if load([], tools=path) else None
+
+    def run() -> str | None:
+        load([], tools=path)
+        return None
+
+    return run
 
 
 @blowup("array in a plain file", n=500_000)
@@ -143,10 +151,41 @@ def _by_reference_message(n: int) -> Run:
     return lambda: None if write((point for point, _ in points(load(path))), FOLDER / "out.jsonl", by_reference=True) == n else "lost rows"
 
 
-@blowup("by reference: records of one conversation", n=2000)
+def write_and_read(n: int, *, parallel: bool) -> Run:
+    """Return a function that reads all records of one conversation. Each has references to all messages before it, so it is bounded."""
+    path = conversation(n, parallel=parallel)
+
+    def run() -> str | None:
+        out = FOLDER / "by-reference.jsonl"
+        write((point for point, _ in points(load(path))), out, by_reference=True)
+        assert sum(1 for _ in load(out)) == n
+        return None
+
+    return run
+
+
+@blowup("by reference: records of one conversation", n=20_000)
 def _records(n: int) -> Run:
-    path = by_reference(n)
-    return lambda: None if sum(1 for _ in load(path)) == n else "lost rows"
+    return write_and_read(n, parallel=False)
+
+
+@blowup("by reference: records of one message", n=20_000)
+def _message_records(n: int) -> Run:
+    return write_and_read(n, parallel=True)
+
+
+@blowup("grade by reference: hallucinated values", n=1000)
+def _grade_records(n: int) -> Run:
+    cases, predictions = by_reference(n), FOLDER / "predictions.jsonl"
+    with predictions.open("w") as file:
+        for number, case in enumerate(load(cases)):
+            file.write(json.dumps({"id": case.id, "calls": [{"name": "f", "arguments": {"x": f"b{number}"}}]}) + "\n")
+
+    def run() -> str | None:
+        assert grade(cases, predictions=predictions, out=FOLDER / "runs", name="mine").summary().scored == n
+        return None
+
+    return run
 
 
 @blowup("by reference: conversations before their records", n=2000)

@@ -1,16 +1,20 @@
-"""Do 95% intervals cover the true value in 93% to 97% of runs, and is the false-positive rate of comparisons between 4% and 6%?
+"""Do 95% intervals cover the true value, and do comparisons find differences only where there are some?
 
-Simulates runs of 100 conversations with 2 to 9 decision points each, a pass rate between .5 and .95, and an intra-class correlation between
-0 and .5. A wrong prediction scores .5 or 0, with equal probability.
+Simulates runs of 5 to 500 conversations, of 1, 3, 1-5, 1-20 or 1-or-20 cases each, with a true mean between .5 and .99, an intra-class
+correlation between 0 and .6 (beta-binomial), and scores that are 0 or 1; 0, .5 or 1; or continuous: 4,320 cells. Reported are
 
-  rate        coverage of the interval of call.pass (Wilson on the effective sample size)
-  mean        coverage of the interval of call.score (bootstrap, corrected for bias and skew)
-  difference  coverage of the interval of the difference in call.score to a run that is worse by .05 (bootstrap)
-  p < .05     how often two runs of the same model differ significantly
+  coverage          of the interval of a mean: at most 1% of the cells below .93, none below .89; no interval of zero width
+  false positives   of a comparison of two runs with the same true mean, whose conversations have the same or independent pass rates: at
+                    most 5% in every cell; a cell above is simulated again, with ten times as many runs
+  deciding early    false positives of ten looks together, for 50 to 500 conversations: at most 5%
+  power             how often a difference of .05 and of .1 is found
 
-python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1]
+The intervals are computed by `interval_arrays`, which is compared with the product in every cell; p-values by the product itself, for the
+runs whose interval excludes 0, in cells where these are too many.
 
-A share fails if it is out of bounds by more than its own 95% sampling error. The total over all settings has no such tolerance.
+    python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1] [--every 1]
+
+`--every 10` simulates every tenth cell.
 """
 
 import argparse
@@ -20,80 +24,151 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from math import sqrt
+from math import ceil, sqrt
+from typing import Literal, NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
-from callmark.analysis.differences import LEVEL, difference, sign_flip_test
-from callmark.analysis.intervals import Clusters, Interval, bootstrap, wilson
+from callmark.analysis.differences import sign_flip_test
+from callmark.analysis.intervals import LEVEL
+from callmark.analysis.sequential import FLIPS, plan_looks
+from interval_arrays import Numbers, check, difference_intervals, mean_intervals
 
-RATES, CORRELATIONS = (0.5, 0.8, 0.95), (0.0, 0.25, 0.5)
-CONVERSATIONS, FEWEST, MOST = 100, 2, 9
-DROP = 0.05
-COVERAGE, FALSE_POSITIVES = (0.93, 0.97), (0.04, 0.06)
-BOUNDS = {"rate": COVERAGE, "mean": COVERAGE, "difference": COVERAGE, "p < .05": FALSE_POSITIVES}
+Scores = Literal["0, 1", "0, .5, 1", "continuous"]
 
-Numbers = NDArray[numpy.float64]
+CONVERSATIONS = (5, 8, 12, 20, 30, 50, 100, 500)
+SIZES = ("1", "3", "1-5", "1-20", "1 or 20")
+MEANS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99)
+CORRELATIONS = (0.0, 0.1, 0.3, 0.6)
+SCORES: tuple[Scores, ...] = ("0, 1", "0, .5, 1", "continuous")
+WRONG_SCORE = {"0, 1": 0.0, "0, .5, 1": 0.25, "continuous": 0.5}  # the mean score of a wrong case
+LOW_COVERAGE, LEAST_COVERAGE, MAX_LOW_SHARE = 0.93, 0.89, 0.01
+EARLY_CONVERSATIONS = (50, 100, 200, 500)
+SAME_LAW = 1e-7  # distance between the ends computed here and by the product
+RATES = ("same", "independent")  # pass rates of the conversations in the two runs of a comparison
+AGAIN = 10  # times as many runs for a cell with too many false positives
+SAMPLING_ERROR = 0.004  # of the largest share among such cells
+CHECKED = 3  # runs of a cell for which they are compared
+
+
+class Cell(NamedTuple):
+    """The setting of a simulation."""
+
+    conversations: int
+    sizes: str
+    mean: float
+    correlation: float
+    scores: Scores
+
+
+class Outcome(NamedTuple):
+    """What was found in a cell: coverage, the smallest width, and false positives for the same and for independent pass rates."""
+
+    coverage: float
+    width: float
+    positives: tuple[float, float]
+    distance: float
 
 
 class Simulation:
-    """Random runs of one setting."""
+    """Random runs of one cell; all arrays have the shape (repetitions, conversations)."""
 
-    def __init__(self, rate: float, correlation: float, seed: int) -> None:
-        self.rate, self.correlation = rate, correlation
-        self._random = numpy.random.default_rng([seed, round(1000 * rate), round(1000 * correlation)])
+    def __init__(self, cell: Cell, repetitions: int, seed: int) -> None:
+        self.cell, self.shape = cell, (repetitions, cell.conversations)
+        key = [seed, cell.conversations, SIZES.index(cell.sizes), round(1000 * cell.mean), round(1000 * cell.correlation)]
+        self.random = numpy.random.default_rng([*key, SCORES.index(cell.scores)])
+        self.sizes = self._draw_sizes()
 
-    def repetition(self) -> dict[str, bool]:
-        """Simulate a run, a worse run and a second run of the same model, and return which statements hold."""
-        sizes = self._random.integers(FEWEST, MOST + 1, CONVERSATIONS)
-        chances = self._chances(self.rate)
-        run, again = self._run(chances, sizes), self._run(chances, sizes)
-        worse = self._run(self._chances(self.rate - DROP), sizes)
-        found = difference(clusters(worse - run, sizes))
-        return {
-            "rate": holds(wilson(clusters((run == 1).astype(float), sizes)), self.rate),
-            "mean": holds(bootstrap(clusters(run, sizes)), score(self.rate)),
-            "difference": found.low is not None
-            and found.high is not None
-            and holds((found.low, found.high), score(self.rate - DROP) - score(self.rate)),
-            "p < .05": sign_flip_test(clusters(again - run, sizes)) < LEVEL,
-        }
+    def _draw_sizes(self) -> Numbers:
+        match self.cell.sizes:
+            case "1-5":
+                return self.random.integers(1, 6, self.shape).astype(float)
+            case "1-20":
+                return self.random.integers(1, 21, self.shape).astype(float)
+            case "1 or 20":
+                return self.random.choice([1.0, 20.0], self.shape)
+            case fixed:
+                return numpy.full(self.shape, float(fixed))
 
-    def _chances(self, rate: float) -> Numbers:
-        """Return the pass probability of each conversation, from a beta-binomial model of the correlation."""
-        if not self.correlation:
-            return numpy.full(CONVERSATIONS, rate)
-        strength = 1 / self.correlation - 1
-        return self._random.beta(rate * strength, (1 - rate) * strength, CONVERSATIONS)
+    def pass_rates(self, mean: float | None = None) -> Numbers:
+        """Return the pass rate of each conversation such that the mean score is `mean`."""
+        wrong = WRONG_SCORE[self.cell.scores]
+        rate = ((self.cell.mean if mean is None else mean) - wrong) / (1 - wrong)
+        if not self.cell.correlation or rate in (0, 1):
+            return numpy.full(self.shape, rate)
+        strength = 1 / self.cell.correlation - 1
+        return self.random.beta(rate * strength, (1 - rate) * strength, self.shape)
 
-    def _run(self, chances: Numbers, sizes: NDArray[numpy.int64]) -> Numbers:
-        right = self._random.random(sizes.sum()) < numpy.repeat(chances, sizes)
-        return numpy.where(right, 1.0, self._random.integers(0, 2, len(right)) / 2)
-
-
-def score(rate: float) -> float:
-    """Return the expected score at a pass rate."""
-    return rate + (1 - rate) / 4
-
-
-def clusters(values: Numbers, sizes: NDArray[numpy.int64]) -> Clusters:
-    sums = numpy.bincount(numpy.repeat(numpy.arange(len(sizes)), sizes), values)
-    return Counter(zip(sums.tolist(), sizes.tolist(), strict=True))
-
-
-def holds(interval: Interval | None, truth: float) -> bool:
-    return interval is not None and interval[0] <= truth <= interval[1]
+    def sums(self, pass_rates: Numbers) -> Numbers:
+        """Return the sum of the scores of each conversation in a run."""
+        right = self.random.binomial(self.sizes.astype(int), pass_rates)
+        wrong = self.sizes.astype(int) - right
+        match self.cell.scores:
+            case "0, 1":
+                return right.astype(float)
+            case "0, .5, 1":
+                return right + 0.5 * self.random.binomial(wrong, 0.5)
+        total = right.astype(float)
+        for case in range(int(wrong.max(initial=0))):
+            total += numpy.where(wrong > case, self.random.random(self.shape), 0)
+        return total
 
 
-def measured(setting: tuple[float, float, int, int]) -> Counter[str]:
-    """Return how often each statement holds."""
-    rate, correlation, repetitions, seed = setting
-    simulation = Simulation(rate, correlation, seed)
-    found: Counter[str] = Counter(dict.fromkeys(BOUNDS, 0))
-    for _ in range(repetitions):
-        found.update(simulation.repetition())
-    return found
+def measure(job: tuple[Cell, int, int]) -> Outcome:
+    """Return coverage and false positives of one cell."""
+    cell, repetitions, seed = job
+    simulation = Simulation(cell, repetitions, seed)
+    sums = simulation.sums(simulation.pass_rates())
+    low, high = mean_intervals(sums, simulation.sizes)
+    coverage = float(((low <= cell.mean) & (cell.mean <= high)).mean())
+    distance = check(sums[:CHECKED], simulation.sizes[:CHECKED], differences=False)
+    positives = []
+    for same in (True, False):
+        rates = simulation.pass_rates()
+        differences = simulation.sums(rates if same else simulation.pass_rates()) - simulation.sums(rates)
+        distance = max(distance, check(differences[:CHECKED], simulation.sizes[:CHECKED], differences=True))
+        positives.append(_false_positives(differences, simulation.sizes))
+    return Outcome(coverage, float((high - low).min()), (positives[0], positives[1]), distance)
+
+
+def _false_positives(differences: Numbers, sizes: Numbers) -> float:
+    """Return the share of runs whose difference is beyond noise; an upper limit, by the interval alone, where that is low enough."""
+    low, high = difference_intervals(differences, sizes)
+    excluded = numpy.flatnonzero((low > 0) | (high < 0))
+    share = len(excluded) / len(differences)
+    if share <= LEVEL - 0.005:
+        return share
+    return sum(p_value(differences[run], sizes[run]) < LEVEL for run in excluded) / len(differences)
+
+
+def p_value(differences: Numbers, sizes: Numbers, *, flips: int = 10_000) -> float:
+    """Return the p-value of a difference."""
+    rounded = numpy.round(differences, 9)
+    return sign_flip_test(Counter(zip(rounded.tolist(), sizes.astype(int).tolist(), strict=True)), flips=flips)
+
+
+def measure_looks(job: tuple[Cell, int, int]) -> float:
+    """Return how often any look finds a difference between two runs with the same true mean."""
+    cell, repetitions, seed = job
+    simulation = Simulation(cell, repetitions, seed)
+    differences = simulation.sums(simulation.pass_rates()) - simulation.sums(simulation.pass_rates())
+    decided = numpy.zeros(repetitions, bool)
+    for look in plan_looks(cell.conversations):
+        part, sizes = differences[:, : look.conversations], simulation.sizes[:, : look.conversations]
+        low, high = difference_intervals(part, sizes, z=look.z)
+        for run in numpy.flatnonzero(((low > 0) | (high < 0)) & ~decided):
+            decided[run] = p_value(part[run], sizes[run], flips=FLIPS) < look.level
+    return float(decided.mean())
+
+
+def measure_power(job: tuple[Cell, float, int, int]) -> float:
+    """Return how often a difference to a run that is worse by `drop` is found."""
+    cell, drop, repetitions, seed = job
+    simulation = Simulation(cell, repetitions, seed)
+    differences = simulation.sums(simulation.pass_rates(cell.mean - drop)) - simulation.sums(simulation.pass_rates())
+    low, high = difference_intervals(differences, simulation.sizes)
+    excluded = numpy.flatnonzero((low > 0) | (high < 0))
+    return sum(p_value(differences[run], simulation.sizes[run]) < LEVEL for run in excluded) / repetitions
 
 
 def main() -> int:
@@ -101,31 +176,63 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="simulate every n-th cell only")
     options = parser.parse_args()
     began = time.perf_counter()
-    settings = list(product(RATES, CORRELATIONS, [options.repetitions], [options.seed]))
-    print(f"{options.repetitions:,} repetitions each\n  rate  correlation  " + "  ".join(f"{name:>12}" for name in BOUNDS))
-    missed = 0
-    total: Counter[str] = Counter()
+    cells = [Cell(*values) for values in product(CONVERSATIONS, SIZES, MEANS, CORRELATIONS, SCORES)][:: options.every]
+    early = [Cell(*values) for values in product(EARLY_CONVERSATIONS, ("1", "1-5"), (0.5, 0.9), (0.0, 0.3), SCORES[:2])]
+    powered = [
+        (Cell(*values), drop) for drop in (0.05, 0.1) for values in product((30, 100, 500), ("1", "1-5"), (0.7, 0.9), (0.1,), SCORES[:1])
+    ]
+    fixed = (options.repetitions, options.seed)
     with ProcessPoolExecutor(options.jobs) as pool:
-        for (rate, correlation, repetitions, _), found in zip(settings, pool.map(measured, settings), strict=True):
-            total += found
-            verdicts = [verdict(found[name] / repetitions, bounds, repetitions) for name, bounds in BOUNDS.items()]
-            missed += sum(text.endswith("!") for text in verdicts)
-            print(f"  {rate:4}  {correlation:11}  " + "  ".join(f"{text:>12}" for text in verdicts), flush=True)
-    number = options.repetitions * len(settings)
-    verdicts = [verdict(total[name] / number, bounds, None) for name, bounds in BOUNDS.items()]
-    missed += sum(text.endswith("!") for text in verdicts)
-    print(f"  {'all':17}  " + "  ".join(f"{text:>12}" for text in verdicts))
-    bounds = ", ".join(f"{name} {low:.0%}-{high:.0%}" for name, (low, high) in BOUNDS.items())
-    print(f"{bounds}: {f'FAILED {missed} times (!)' if missed else 'ok'}   {time.perf_counter() - began:.0f} s")
-    return 1 if missed else 0
+        outcomes = list(pool.map(measure, [(cell, *fixed) for cell in cells], chunksize=8))
+        failed = report_coverage(cells, outcomes, options.repetitions)
+        for index, name in enumerate(RATES):
+            shares = [outcome.positives[index] for outcome in outcomes]
+            again = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
+            jobs = [(cell, AGAIN * options.repetitions, options.seed + 1) for cell in again]
+            failed += report_positives(name, cells, shares, list(zip(again, pool.map(measure, jobs), strict=True)), index)
+        shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early[:: ceil(options.every / 4)]]))
+        failed += report_looks(shares, options.repetitions)
+        power = list(pool.map(measure_power, [(cell, drop, min(options.repetitions, 500), options.seed) for cell, drop in powered]))
+    for (cell, drop), share in zip(powered, power, strict=True):
+        print(f"power: {cell.conversations:3} conversations of {cell.sizes:>3}, mean {cell.mean:g}, drop of {drop:g}: {share:.2f}")
+    print(f"{'FAILED' if failed else 'ok'}   {time.perf_counter() - began:.0f} s")
+    return 1 if failed else 0
 
 
-def verdict(share: float, bounds: tuple[float, float], repetitions: int | None) -> str:
-    """Return the share, marked with `!` if it is out of bounds; with `repetitions`, by more than its sampling error."""
-    error = 1.96 * sqrt(share * (1 - share) / repetitions) if repetitions else 0.0
-    return f"{share:.1%} " if bounds[0] - error <= share <= bounds[1] + error else f"{share:.1%}!"
+def report_coverage(cells: list[Cell], outcomes: list[Outcome], repetitions: int) -> int:
+    """Print the coverage and return the number of failed conditions."""
+    below = [(outcome.coverage, cell) for cell, outcome in zip(cells, outcomes, strict=True) if outcome.coverage < LOW_COVERAGE]
+    least, worst = min((outcome.coverage, cell) for cell, outcome in zip(cells, outcomes, strict=True))
+    distance, width = max(outcome.distance for outcome in outcomes), min(outcome.width for outcome in outcomes)
+    share = len(below) / len(cells)
+    print(f"{len(cells):,} cells of {repetitions:,} runs; product and arrays differ by at most {distance:.1g}; smallest width {width:.3g}")
+    print(f"coverage: {len(below)} cells ({share:.2%}) below {LOW_COVERAGE}; the smallest is {least:.3f} ({describe(worst)})")
+    return (share > MAX_LOW_SHARE) + (least < LEAST_COVERAGE) + (distance > SAME_LAW) + (width <= 0)
+
+
+def report_positives(name: str, cells: list[Cell], shares: list[float], again: list[tuple[Cell, Outcome]], index: int) -> int:
+    """Print the false positives, those of the cells above 5% simulated again, and return the number of failed conditions."""
+    most, worst = max(zip(shares, cells, strict=True))
+    print(f"false positives, {name} pass rates: mean {sum(shares) / len(shares):.2%}, most {most:.2%} ({describe(worst)})")
+    if not again:
+        return 0
+    most, worst = max((outcome.positives[index], cell) for cell, outcome in again)
+    print(f"  {len(again)} cells above {LEVEL:.0%}, simulated again with {AGAIN} times as many runs: most {most:.2%} ({describe(worst)})")
+    return int(most > LEVEL + SAMPLING_ERROR)
+
+
+def report_looks(shares: list[float], repetitions: int) -> int:
+    """Print the false positives of deciding early and return the number of failed conditions."""
+    error = 2 * sqrt(LEVEL * (1 - LEVEL) / repetitions)
+    print(f"deciding early, ten looks: mean {sum(shares) / len(shares):.2%}, most {max(shares):.2%} of {len(shares)} cells")
+    return int(max(shares) > LEVEL + error)
+
+
+def describe(cell: Cell) -> str:
+    return f"{cell.conversations} conversations of {cell.sizes}, mean {cell.mean:g}, correlation {cell.correlation:g}, scores {cell.scores}"
 
 
 if __name__ == "__main__":

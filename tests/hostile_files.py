@@ -17,6 +17,7 @@ from callmark.runs.store import RunFolder
 from callmark.types import Fault, Note
 from tests.graded_runs import make_run
 from tests.rows import assistant, call, result, row, user, write_rows
+from tests.simulation.mcp_servers import RAW
 
 FORGED = "Gate passed"  # what a line would begin with that an attacker wrote
 CONTROLS = "\x00\x07\x08\x0b\x0c\r\x1b[5;41m\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x7f\x85\x9b2J\u2028\u2029"
@@ -119,6 +120,27 @@ class Misnamed(Hostile):
 """
 
 
+PROGRAM = f"""
+import json, sys
+TEXT = {TEXT!r}
+for number, line in enumerate(sys.stdin):
+    id = json.loads(line)["id"]
+    print(TEXT, file=sys.stderr, flush=True)
+    calls = [{{"name": TEXT, "arguments": TEXT}}]
+    answers = ({{"id": id, "content": TEXT, "tool_calls": calls}}, {{"id": id, "error": TEXT}}, {{"id": TEXT}})
+    print(json.dumps(answers[number % 3]) if number < 4 else TEXT, flush=True)
+"""
+SERVER = f"""
+TEXT = {TEXT!r}
+schema = {{"type": "object", "properties": {{TEXT: {{"type": "string", "description": TEXT, "enum": [TEXT]}}}}}}
+TOOLS = [{{"name": {name("f")!r}, "description": TEXT, "inputSchema": schema}}, {{"name": "f", "title": TEXT, "inputSchema": schema}}]
+print(TEXT, file=sys.stderr, flush=True)
+
+def act(arguments):
+    fail(-32000, TEXT)
+"""
+
+
 def toml_text(text: str) -> str:
     """Return a string of TOML, which has no surrogate pairs."""
     return '"' + "".join(letter if letter.isalnum() else f"\\U{ord(letter):08x}" for letter in text) + '"'
@@ -153,7 +175,11 @@ def write_files(folder: Path) -> None:
     (folder / "bad.toml").write_text(f"[models.{toml_text(TEXT)}]\nmodel = 5\n")
     (folder / "hostile.toml").write_text(TOML)
     (folder / "hostile_module.py").write_text(MODULE)
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "server.py").write_text(RAW % SERVER)
+    (folder / "failing_server.py").write_text(f"import sys\nsys.stderr.write({TEXT!r})\nsys.stdout.write({TEXT!r})\nsys.exit(3)\n")
     run(["expand", "data.jsonl", "-o", "eval.jsonl"])
+    run(["expand", "data.jsonl", "-o", "references.jsonl", "--by-reference"])
     cases = [json.loads(line) for line in (folder / "eval.jsonl").read_bytes().splitlines()]
     predictions: list[dict[str, Any]] = [
         {"id": case["id"], "prediction": {"role": "assistant", "content": TEXT, "tool_calls": [call(name("h"), {TEXT: TEXT})]}}

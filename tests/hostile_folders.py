@@ -60,8 +60,8 @@ class Hostile(Struct, frozen=True):
     """Hostile files, the commands that they would act in, and what those commands say.
 
     `files` are in the current folder, `run` and `talk` change the `run.json` of a run and of a simulation, `talk_tools` are the tools with
-    which it was made. `refusals` maps a command of `COMMANDS` to a part of its sentence. With `--trust`, each of them does what `proof`
-    says; an empty one is not tried, because it would leave the machine.
+    which it was made; `model` is named on the command line in place of `OWN_MODELS`. `refusals` maps a command of `COMMANDS` to a part of
+    its sentence. With `--trust`, each of them does what `proof` says; an empty one is not tried, because it would leave the machine.
     """
 
     refusals: dict[str, str]
@@ -70,14 +70,14 @@ class Hostile(Struct, frozen=True):
     run: Callable[[dict[str, Any]], None] | None = None
     talk: Callable[[dict[str, Any]], None] | None = None
     talk_tools: str = ""
-    model: str = "scripted:perfect"
+    model: str = ""
 
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "stats": ("stats", "data.jsonl"),
     "show": ("show", "data.jsonl"),
     "lint": ("lint", "data.jsonl"),
-    "filter": ("filter", "data.jsonl", "-o", "out/filtered.jsonl"),
+    "filter": ("filter", "data.jsonl", "--min-calls", "0", "-o", "out/filtered.jsonl"),
     "split": ("split", "data.jsonl", "-o", "out/parts"),
     "expand": ("expand", "data.jsonl", "-o", "out/cases.jsonl"),
     "convert": ("convert", "data.jsonl", "--to", "sharegpt", "-o", "out/converted.jsonl"),
@@ -100,7 +100,19 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export batch": ("export", "batch", "data.jsonl", "--model", "MODEL", "-o", "out/batch.jsonl"),
     "export grader": ("export", "grader", "-o", "out/grader.py"),
     "list models": ("run", "--list-models"),
+    "tools of an API": ("tools", "api.yaml"),
+    "synth scenarios": ("synth", "--scenarios-only", "-n", "1", "-o", "out/scenarios.jsonl"),
+    "expand by reference": ("expand", "data.jsonl", "--by-reference", "-o", "out/by-reference.jsonl"),
+    "gate --list": ("gate", TALK, "--list"),
+    "help": ("--help",),
 }
+
+OWN_MODELS = {
+    "run": "scripted:perfect",
+    "simulate": "python:friend:predict",
+    "synth": "python:friend:predict",
+    "export batch": "openai:m",
+}  # what the victim runs
 
 
 def write_own_files(folder: Path) -> None:
@@ -213,10 +225,10 @@ _QUOTED = shlex.quote("touch RAN; echo")
 
 HOSTILE: dict[str, Hostile] = {
     # a run that is resumed: its model
-    "command": Hostile(_resumed("runs ./evil-agent --json"), "ran", run=_model(model="cmd:./evil-agent --json")),
-    "shell command": Hostile(_resumed(f"runs sh -c {_QUOTED}"), "ran", run=_model(model=f"cmd:sh -c {_QUOTED}")),
+    "command": Hostile(_resumed("runs the command `./evil-agent --json`"), "ran", run=_model(model="cmd:./evil-agent --json")),
+    "shell command": Hostile(_resumed(f"runs the command `sh -c {_QUOTED}`"), "ran", run=_model(model=f"cmd:sh -c {_QUOTED}")),
     "control characters": Hostile(
-        _resumed(r"runs ./evil-agent \x1b[2K\n::error::"), "ran", run=_model(model="cmd:./evil-agent \x1b[2K\n::error::")
+        _resumed(r"runs the command `./evil-agent \x1b[2K\n::error::`"), "ran", run=_model(model="cmd:./evil-agent \x1b[2K\n::error::")
     ),
     "Python function": Hostile(_resumed("imports evil (predict)"), "imported", run=_model(model="python:evil:predict")),
     "function in a package": Hostile(
@@ -252,10 +264,10 @@ HOSTILE: dict[str, Hostile] = {
         run=_model(model="cmd:./evil-agent", env=["AWS_SECRET_ACCESS_KEY"]),
     ),
     # a simulation that is resumed: agent, user, judge and tools
-    "agent command": Hostile(_talked("runs ./evil-agent"), "ran", talk=_simulation(agent={"model": "cmd:./evil-agent"})),
+    "agent command": Hostile(_talked("runs the command `./evil-agent`"), "ran", talk=_simulation(agent={"model": "cmd:./evil-agent"})),
     "agent function": Hostile(_talked("imports evil (predict)"), "imported", talk=_simulation(agent={"model": "python:evil:predict"})),
     "agent that claims to be redacted": Hostile(
-        _talked("runs ./evil-agent"),
+        _talked("runs the command `./evil-agent`"),
         "ran",
         talk=_combined(_simulation(agent={"model": "cmd:./evil-agent"}), lambda manifest: manifest["model_run"].update({"redacted": True})),
     ),
@@ -268,7 +280,7 @@ HOSTILE: dict[str, Hostile] = {
         talk=_simulation(judge={"model": "openai:m", "base_url": "<URL>"}),
     ),
     "tool server": Hostile(
-        _talked("imports friend (predict) and runs ./evil-server"), "ran", talk=_simulation(), talk_tools="mcp:./evil-server"
+        _talked("imports friend (predict) and runs the command `./evil-server`"), "ran", talk=_simulation(), talk_tools="mcp:./evil-server"
     ),
     "tool server over HTTP": Hostile(
         _talked("imports friend (predict) and sends requests to <URL>/mcp"), "received", talk=_simulation(tools=["mcp:<URL>/mcp"])
@@ -280,7 +292,9 @@ HOSTILE: dict[str, Hostile] = {
         talk_tools="python:evil:get_weather",
     ),
     "everything": Hostile(
-        _talked("runs ./evil-agent, imports evil (predict), sends OPENAI_API_KEY to <URL> and runs ./evil-server"),
+        _talked(
+            "runs the command `./evil-agent`, imports evil (predict), sends OPENAI_API_KEY to <URL> and runs the command `./evil-server`"
+        ),
         "ran",
         talk=_simulation(
             agent={"model": "cmd:./evil-agent"},
@@ -313,7 +327,9 @@ HOSTILE: dict[str, Hostile] = {
     ),
     "file that is no dataset": Hostile({}, files={"secret.txt": f"{SECRET}\n"}, run=_dataset(path="../../secret.txt")),
     # callmark.toml in the current folder
-    "model command in callmark.toml": Hostile(_chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"'), model="tuned"),
+    "model command in callmark.toml": Hostile(
+        _chosen("runs the command `./evil-agent`"), "ran", _config('model = "cmd:./evil-agent"'), model="tuned"
+    ),
     "model function in callmark.toml": Hostile(
         _chosen("imports evil (predict)"), "imported", _config('model = "python:evil:predict"'), model="tuned"
     ),
@@ -327,13 +343,19 @@ HOSTILE: dict[str, Hostile] = {
         model="tuned",
     ),
     "model with variables in callmark.toml": Hostile(
-        _chosen("runs ./evil-agent with AWS_SECRET_ACCESS_KEY from the environment"),
+        _chosen("runs the command `./evil-agent` with AWS_SECRET_ACCESS_KEY from the environment"),
         "ran",
         _config('model = "cmd:./evil-agent"', 'env = ["AWS_SECRET_ACCESS_KEY"]'),
         model="tuned",
     ),
     "model in callmark.toml with the name of another": Hostile(
-        _chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"', model="openai:gpt-4.1"), model="openai:gpt-4.1"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        _config('model = "cmd:./evil-agent"', model="openai:gpt-4.1"),
+        model="openai:gpt-4.1",
+    ),
+    "model in callmark.toml with the name of a demo": Hostile(
+        _chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"', model="scripted:hasty"), model="scripted:hasty"
     ),
     "evaluator in callmark.toml": Hostile(
         _chosen("imports evil (score)", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),
@@ -341,10 +363,16 @@ HOSTILE: dict[str, Hostile] = {
         {"callmark.toml": '[evaluators]\nuse = ["process", "evil:score"]\n'},
     ),
     "callmark.toml that sets the trust variable": Hostile(
-        _chosen("runs ./evil-agent"), "ran", {**_config('model = "cmd:./evil-agent"'), ".env": "CALLMARK_TRUST=1\n"}, model="tuned"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        {**_config('model = "cmd:./evil-agent"'), ".env": "CALLMARK_TRUST=1\n"},
+        model="tuned",
     ),
     "command that .env calls a secret": Hostile(
-        _chosen("runs ./evil-agent"), "ran", {**_config('model = "cmd:./evil-agent"'), ".env": "MY_KEY=./evil-agent\n"}, model="tuned"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        {**_config('model = "cmd:./evil-agent"'), ".env": "MY_KEY=./evil-agent\n"},
+        model="tuned",
     ),
     # .env in the current folder
     "address of OpenAI in .env": Hostile(
@@ -352,6 +380,13 @@ HOSTILE: dict[str, Hostile] = {
         "received",
         {".env": "OPENAI_BASE_URL=<URL>\n"},
         model="openai:m",
+    ),
+    "proxy and other variables of programs in .env": Hostile(
+        {},
+        files={
+            ".env": "HTTP_PROXY=<URL>\nHTTPS_PROXY=<URL>\nALL_PROXY=<URL>\nPYTHONPATH=.\nPYTHONSTARTUP=evil.py\nPATH=.\n"
+            "LD_PRELOAD=evil.so\nCALLMARK_CACHE=out/cache\nXDG_DATA_HOME=out\nCALLMARK_TRUST=1\n"
+        },
     ),
     "address of Anthropic in .env": Hostile(
         _chosen("sends ANTHROPIC_API_KEY to <URL>", ".env"), "received", {".env": "ANTHROPIC_BASE_URL=<URL>\n"}, model="anthropic:m"

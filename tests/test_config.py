@@ -1,10 +1,12 @@
 """`callmark.toml`: what it may hold, and what is refused by name."""
 
+import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from callmark.config import read_config, read_grading_settings
+from callmark.config import Config, read_config, read_grading_settings
 from callmark.errors import BadInput
 from callmark.grading.settings import GradingSettings
 from callmark.models.model import ModelSettings, Price
@@ -96,6 +98,10 @@ def test_without_a_file_the_defaults_apply(tmp_path: Path, monkeypatch: pytest.M
         ("[evaluators.schema.weights]\ntool_selection = 0.5", "weights: expected a sum of 1, got 0.5"),
         ("[evaluators.schema.weights]\nresponse_quality = 1", "response_quality has a weight, but no function measures it"),
         ("[evaluators.policy]\nrules = 'gone.yaml'", "gone.yaml: no such file"),
+        ("[evaluators.policy]\nrules = '/dev/null'", "/dev/null: expected a regular file, got a device"),
+        ("[evaluators.policy]\nrules = '.'", "expected a regular file, got a folder"),
+        ("[evaluators.policy]\nrules = '/dev/zero'", "/dev/zero: expected a regular file, got a device"),
+        ('[evaluators.policy]\nrules = "a\\u0000b"', "expected the path of a file, got "),
         ("[evaluators.policy]\nrules = 1", "[evaluators.policy] expected an object with the key rules, got 1"),
         ("[evaluators.policy]\n", "[evaluators.policy] rules is missing"),
         ("[match]\n'*.a' = {'$glob' = 1}", "[match] *.a: $glob: expected a string, got 1"),
@@ -117,6 +123,38 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="not valid UTF-8"):
         read_grading_settings(str(tmp_path / "x.toml"))
+
+
+def test_files_larger_than_any_configuration_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open("callmark.toml", "wb") as file:
+        file.truncate(100_000_000_000)  # takes no space on the disk
+    with pytest.raises(BadInput, match="^callmark.toml: expected at most 50,000,000 bytes, got more$"):
+        read_config()
+    os.rename("callmark.toml", "rules.yaml")
+    Path("callmark.toml").write_text("[evaluators.policy]\nrules = 'rules.yaml'\n")
+    with pytest.raises(BadInput, match=r"^callmark.toml: rules.yaml: expected at most 50,000,000 bytes, got more$"):
+        read_config()
+
+
+def test_configuration_on_the_command_line_may_be_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    Thread(target=(tmp_path / "pipe").write_text, args=("[evaluators.call]\nthreshold = 0.5",), daemon=True).start()
+    assert read_grading_settings(str(tmp_path / "pipe")).options == {"call": {"threshold": 0.5}}
+
+
+@pytest.mark.parametrize("named", ["callmark.toml", "rules.yaml"])
+def test_pipe_that_the_user_did_not_name_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("callmark.toml").write_text("[evaluators.policy]\nrules = 'rules.yaml'\n")
+    Path(named).unlink(missing_ok=True)
+    os.symlink("pipe", named)
+    if named == "callmark.toml":
+        assert read_config() == Config()
+    else:
+        with pytest.raises(BadInput, match="rules.yaml: expected a regular file, got a named pipe"):
+            read_config()
 
 
 MODELS = """

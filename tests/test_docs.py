@@ -29,7 +29,7 @@ from tests.conftest import Cli, Result
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("README*.md"))]
-LINKED = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+LINKED = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"))]
 OWN_TESTS = {"docs/reference/metrics.md"}  # pages whose examples are run by a test of their own
 GENERATED = {"docs/reference/cli.md", "docs/reference/api.md"}  # anchors that exist only in the built site: its build checks them
 BLOCK = re.compile(r"^( *)```(\w+)([^\n`]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)

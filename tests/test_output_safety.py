@@ -9,19 +9,26 @@ import json
 import os
 import pty
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from callmark.cli.main import run
+from callmark.models.model import ModelSettings
 from callmark.reporting.safe_stream import SafeStream
 from callmark.reporting.safety import escape_controls, escape_json, markdown_code
+from callmark.runs.store import RunFolder
+from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
 from tests.hostile_files import FILE_NAME, FORGED, MODEL, TEXT, conversation, name, write_files
+from tests.rows import call
 
+PYTHON = f"{sys.executable} -S -E"
 STYLE = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)")  # colors; and of a progress bar the cursor
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
@@ -70,6 +77,15 @@ COMMANDS: list[list[str]] = [
     ["run", "eval.jsonl", "--model", "scripted:perfect", "--model", "scripted:hasty"],
     ["run", "eval.jsonl", "--config", "hostile.toml", "--model", MODEL],
     ["run", "--list-models"],
+    *[["run", "eval.jsonl", "--model", f"cmd:{PYTHON} program.py", "--retries", "0", *more] for more in ([], ["--json"])],
+    *[["tools", f"mcp:{PYTHON} {server}", *more] for server in ("server.py", "failing_server.py") for more in ([], ["--json"])],
+    *[
+        ["simulate", "scenarios.jsonl", "--agent", "python:hostile_module:agent", "--tools", f"mcp:{PYTHON} {server}", "--max-turns", "1"]
+        for server in ("server.py", "failing_server.py")
+    ],
+    ["expand", "data.jsonl", "-o", "-", "--by-reference"],
+    *[["expand", "references.jsonl", "-o", out, "--inline"] for out in ("-", "inline.jsonl")],
+    *[[command, "references.jsonl"] for command in ("stats", "show", "lint")],
     ["simulate", "scenarios.jsonl", "--agent", "python:hostile_module:agent", "--tools", "openapi:openapi.yaml", "--max-turns", "1"],
     ["simulate", "scenarios.jsonl", "--agent", "python:hostile_module:answer", "--tools", "recorded:data.jsonl", "--policy", "policy.yaml"],
     *[["compare", "one", "two", *more] for more in ([], ["--details"], ["--json"])],
@@ -115,7 +131,6 @@ USER_CODE = {
     "hostile_module:Misnamed",
     MODEL,
 }  # it prints
-ON_A_TERMINAL = ("stats", "show", "lint", "grade", "run", "compare", "gate", "tools", "--debug")
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +202,7 @@ class Terminal:
         return self._read.decode("utf-8").replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each[0] in ON_A_TERMINAL], ids=command_id)
+@pytest.mark.parametrize("command", COMMANDS, ids=command_id)
 def test_nothing_in_data_controls_a_terminal(
     files: Path, command: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +214,74 @@ def test_nothing_in_data_controls_a_terminal(
     assert "5;41" not in "".join(STYLE.findall(text))
     plain = STYLE.sub("", text)
     check(plain.replace("\r", "\n"), command)  # a progress bar returns to the start of its line
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response(200, json.dumps({"choices": [{"message": {"content": TEXT, "tool_calls": [call(TEXT, TEXT)]}}]}).encode()),
+        Response(200, json.dumps({"error": {"message": TEXT, "code": TEXT}}).encode()),
+        Response(400, json.dumps({"error": {"message": TEXT, "type": TEXT}}).encode()),
+        Response(503, TEXT.encode("utf-8", "surrogatepass")),
+        Response(404, f"<html><title>{TEXT}</title>".encode("utf-8", "surrogatepass"), {"Content-Type": "text/html"}),
+        Response(302, b"", {"Location": "http://evil.example/\x1b[31m\x9b2J::error::"}),
+        Response(200, TEXT.encode("utf-8", "surrogatepass")),
+    ],
+    ids=lambda response: f"{response.status} {len(response.body)}",
+)
+def test_nothing_in_a_response_controls_a_pipe(files: Path, capfd: pytest.CaptureFixture[str], response: Response) -> None:
+    with chat_server(lambda number, request, attempt: response) as server:
+        command = ["run", "eval.jsonl", "--model", f"{server.url}#m", "--retries", "0", "--no-cache"]
+        assert run(command) in (0, 2, 3)
+    out, err = capfd.readouterr()
+    assert "internal error" not in err
+    check(out, command)
+    check(err, command)
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_nothing_in_an_internal_error_controls_a_pipe(
+    files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, debug: bool
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        error = ValueError(TEXT)
+        error.add_note(TEXT)
+        raise KeyError(TEXT) from error
+
+    monkeypatch.setattr("callmark.formats.dataset.Rows", fail)
+    assert run(["stats", "data.jsonl"], debug=debug) == 2
+    err = capfd.readouterr().err
+    assert "callmark: internal error (KeyError: " in err
+    assert ("Traceback" in err) is debug
+    check(err, ["--debug"])
+
+
+def test_nothing_in_the_files_of_a_gate_is_active(files: Path, cli: Cli) -> None:
+    cli("gate", "one", "--max-errors", "0", "--config", "hostile.toml", "--summary", "gate.md", "--junit", "gate.xml")
+    for file in ("gate.md", "gate.xml"):
+        check((files / file).read_text(encoding="utf-8"), ["gate"])
+    outside_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", (files / "gate.md").read_text(encoding="utf-8"))
+    assert "gate" in outside_code
+    assert not re.findall(r"@|https?:|www\.|<|#\d|\w/\w", outside_code)
+
+
+def test_nothing_in_a_question_controls_a_terminal(
+    files: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALLMARK_TRUST", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    folder = RunFolder(shutil.copytree(files / "one", files / FILE_NAME.removesuffix("l")))
+    manifest = folder.read()
+    assert manifest.model_run is not None
+    model_run = msgspec.structs.replace(manifest.model_run, model=ModelSettings(model=f"cmd:./x {TEXT}"))
+    folder.write(msgspec.structs.replace(manifest, model_run=model_run))
+    command = ["run", str(folder.path), "--resume"]
+    with capfd.disabled(), Terminal() as terminal:
+        assert run(command) == 2
+    assert "Allow this, now and later? [y/N]" in terminal.text
+    check(STYLE.sub("", terminal.text), command)
 
 
 def test_a_terminal_shows_colors(files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

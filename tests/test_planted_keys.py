@@ -24,6 +24,7 @@ import pytest
 
 from callmark.formats.compression import _zstd
 from tests.conftest import Cli
+from tests.hostile_folders import API
 from tests.rows import WEATHER, assistant, call, row, user, write_rows
 from tests.simulation.mcp_servers import raw_server
 
@@ -61,6 +62,7 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_rows(tmp_path / "cases.jsonl", *turns)
     scenario = {"instructions": "Ask.", "data": {"script": ["Hello.", "And?"]}, "expected_function_calls": []}
     write_rows(tmp_path / "scenarios.jsonl", {"id": "s1", **scenario})
+    (tmp_path / "api.yaml").write_text(API)
     (tmp_path / "calling.py").write_text(
         "def predict(messages, tools):\n"
         "    if messages[-1]['role'] == 'tool':\n        return 'Done.'\n"
@@ -73,7 +75,7 @@ def leaks(folder: Path, printed: str) -> list[str]:
     """Return where the key, or a piece of it, is: in the output, or in a file, whatever it is compressed and encoded with."""
     texts = {"the output": printed.encode()}
     for file in folder.rglob("*"):
-        if file.is_file() and file.suffix != ".py":
+        if file.is_file() and file.suffix not in (".py", ".pyc"):  # the user's own modules, and Python's compiled copies of them
             texts |= {f"{file.name} {at}": text for at, text in enumerate(_contents(file))}
     return [name for name, text in texts.items() if any(piece in decoded for decoded in _decoded(text) for piece in PIECES)]
 
@@ -230,6 +232,33 @@ def test_chatbot_that_echoes_the_password_of_its_address(cli: Cli, workdir: Path
         completed = cli("run", "cases.jsonl", "--model", spec, "--name", "mine", "--retries", "0", "--concurrency", "1")
     assert completed.status == 3, completed.err
     assert leaks(workdir, completed.out + completed.err + look_everywhere(cli, "runs/mine")) == []
+
+
+def test_agent_user_and_judge_that_echo_the_key(cli: Cli, workdir: Path) -> None:
+    forms = [encode(KEY) for encode in ENCODINGS.values()]
+
+    def respond(number: int, request: str) -> tuple[int, dict[str, str], bytes]:
+        if number % 3 == 0:
+            return 400, {}, json.dumps({"error": {"message": ALL}}).encode()
+        return 200, {}, completion(forms[number % len(forms)])
+
+    printed = ""
+    with echoing_server(respond) as url:
+        model = f"{url}#m"
+        simulate = ("simulate", "scenarios.jsonl", "--agent", model, "--user", model, "--judge", model, "--name", "mine")
+        for command in (
+            ("--debug", *simulate, "--trials", "8", "--retries", "0", "--max-turns", "2", "--tools", "openapi:api.yaml"),
+            ("simulate", "runs/mine", "--resume", "--retries", "0"),
+            ("synth", "--tools", "openapi:api.yaml", "--agent", model, "-n", "4", "-o", "made"),
+            ("run", "--list-models"),
+        ):
+            completed = cli(*command)
+            assert "internal error" not in completed.err
+            assert completed.status in (0, 3), (command, completed.err)
+            printed += completed.out + completed.err
+    assert "…" in Path("runs/mine/predictions.jsonl").read_text()
+    assert list(Path("made").rglob("predictions.jsonl"))
+    assert leaks(workdir, printed + look_everywhere(cli, "runs/mine")) == []
 
 
 def test_program_that_prints_its_key(cli: Cli, workdir: Path) -> None:

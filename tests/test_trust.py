@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -19,6 +21,7 @@ from tests.hostile_folders import (
     COMMANDS,
     HOSTILE,
     KEYS,
+    OWN_MODELS,
     RUN,
     SECRET,
     TALK,
@@ -119,7 +122,7 @@ def _prepare(folder: Path, hostile: Hostile, url: str) -> None:
 
 
 def _fill(hostile: Hostile, command: str) -> list[str]:
-    return [hostile.model if part == "MODEL" else part for part in COMMANDS[command]]
+    return [hostile.model or OWN_MODELS[command] if part == "MODEL" else part for part in COMMANDS[command]]
 
 
 def _view() -> str:
@@ -131,6 +134,13 @@ def _view() -> str:
         rows = opened.rows_data(0, 100)
         shown += [opened.run_data(), rows, *(opened.case_data(case, 0) for case in rows["id"])]
     return json.dumps(shown, default=str)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_table_works_in_an_ordinary_folder(command: str, folder: Path, cli: Cli) -> None:
+    """Otherwise the table would prove nothing about it."""
+    completed = cli(*_fill(Hostile({}), command), *(["--trust"] if command == "simulate --resume" else []))
+    assert completed.status in ((0, 3) if command == "synth" else (0,)), completed.err  # no conversation of this agent is good enough
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -190,12 +200,7 @@ def test_hostile_folder_does_nothing_in_a_process_of_its_own(name: str, command:
     hostile = HOSTILE[name]
     _prepare(folder, hostile, server.url)
     received = len(server.requests)
-    for mark in MARKS.values():
-        Path(mark).unlink(missing_ok=True)
-    for module in ("click", "msgspec", "numpy", "rich", "aiohttp"):  # next to the data, where `python -m` looks first
-        Path(f"{module}.py").write_text('open("IMPORTED", "w").close()\n', encoding="utf-8")
-    arguments = [sys.executable, "-m", "callmark", *_fill(hostile, command)]
-    completed = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    completed = _run_process(*_fill(hostile, command))
     assert (completed.returncode, "is not trusted: it" in completed.stderr) == (2, True), completed.stderr
     assert len(server.requests) == received
     assert not [mark for mark in MARKS.values() if Path(mark).exists()]
@@ -210,3 +215,70 @@ def test_viewer_says_which_metrics_it_does_not_compute(folder: Path, server: Cha
         data = runs.open_run(name).run_data()
         assert data["problem"] == "The metrics of evil:score appear when the run is graded, because viewing it imports no code."
         assert metric in [found["name"] for found in data["metrics"]]
+
+
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("evaluator in callmark.toml", "callmark.toml is not trusted: it imports evil (score)"),
+        ("model in callmark.toml with the name of a demo", "callmark.toml is not trusted: it runs ./evil-agent"),
+        ("address of OpenAI in .env", ""),
+    ],
+)
+def test_demo_in_a_hostile_folder_runs_nothing_of_it(
+    name: str, sentence: str, folder: Path, cli: Cli, server: ChatServer, watched: list[str]
+) -> None:
+    _prepare(folder, HOSTILE[name], server.url)
+    watched.clear()
+    completed = cli("demo", "hotel", "-o", "out/demo")
+    assert (completed.status, sentence in completed.err) == (2 if sentence else 0, True), completed.err
+    assert watched == []
+    assert not [mark for mark in MARKS.values() if Path(mark).exists()]
+
+
+@pytest.mark.parametrize("name", ["everything", "evaluator of a run in progress", "evaluator in callmark.toml"])
+def test_notebooks_of_a_hostile_folder_run_nothing_of_it(name: str, folder: Path, server: ChatServer) -> None:
+    """Kernels are processes of their own, so what they would do is seen by what it leaves behind."""
+    _prepare(folder, HOSTILE[name], server.url)
+    received = len(server.requests)
+    completed = _run_process("export", "notebook", RUN, "-o", "out")
+    assert completed.returncode == 0, completed.stderr
+    assert Path("out/evaluation.ipynb").stat().st_size > 10_000
+    assert len(server.requests) == received
+    assert not [mark for mark in MARKS.values() if Path(mark).exists()]
+
+
+@pytest.mark.parametrize("name", ["everything", "evaluator of a run in progress", "evaluator in callmark.toml"])
+def test_view_of_a_hostile_folder_runs_nothing_of_it(name: str, folder: Path, server: ChatServer) -> None:
+    _prepare(folder, HOSTILE[name], server.url)
+    received = len(server.requests)
+    _write_shadows()
+    arguments = [sys.executable, "-m", "callmark", "view", "runs", "--no-browser"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address, _, token = process.stdout.readline().strip().partition("/?token=")
+        try:
+            for path in ("runs", *(f"{what}?name={run}" for what in ("run", "rows") for run in ("theirs", "talk", "other"))):
+                with urlopen(Request(f"{address}/api/{path}", headers={"X-Callmark-Token": token}), timeout=10) as response:
+                    assert json.loads(response.read())
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert len(server.requests) == received
+    assert not [mark for mark in MARKS.values() if Path(mark).exists()]
+
+
+def _write_shadows() -> None:
+    """Write modules next to the data, where `python -m` looks first."""
+    for module in ("click", "msgspec", "numpy", "rich", "aiohttp", "starlette", "uvicorn", "pandas", "altair", "sitecustomize"):
+        Path(f"{module}.py").write_text('open("IMPORTED", "w").close()\n', encoding="utf-8")
+
+
+def _run_process(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    for mark in MARKS.values():
+        Path(mark).unlink(missing_ok=True)
+    _write_shadows()
+    return subprocess.run(
+        [sys.executable, "-m", "callmark", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )

@@ -53,6 +53,7 @@ from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import scrub
 from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput
+from callmark.formats.regular_files import read_at_most, read_regular
 from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings, find_evaluator, find_source
 from callmark.models.model import ModelSettings
@@ -60,6 +61,7 @@ from callmark.wording import did_you_mean
 
 FILE_NAME = "callmark.toml"
 _KEYS = ("evaluators", "match", "models", "gate")
+_MAX_BYTES = 50_000_000  # of a file
 _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
 
@@ -90,7 +92,7 @@ def read_config(path: str | None = None) -> Config:
     if path is None and not file.is_file():
         return Config()
     name = scrub(str(file))
-    text = _read_text(file, name)
+    text = _read_text(file, name, regular=path is None)
     try:
         tables = tomllib.loads(text)
         _refuse_unknown_keys(tables, _KEYS)
@@ -215,7 +217,7 @@ def _parse_options(name: str, table: dict[str, Any], folder: Path) -> dict[str, 
     for option in getattr(find_source(name), "file_options", ()):
         if isinstance(options.get(option), str):
             path = folder / options[option]
-            options[option] = read_yaml(_read_text(path, scrub(str(path))), scrub(str(path)))
+            options[option] = read_yaml(_read_text(path, scrub(str(path)), regular=True), scrub(str(path)))
     try:
         find_evaluator(name, options)
     except BadInput as error:
@@ -231,15 +233,21 @@ def _in_table(table: str, error: BadInput, *prefixes: str) -> BadInput:
     return BadInput(f"{table} {sentence}", error.hint)
 
 
-def _read_text(path: Path, name: str) -> str:
+def _read_text(path: Path, name: str, *, regular: bool = False) -> str:
+    """Return the text of a file. With `regular`, for a path that the user did not name, a pipe or a device raises `BadInput`."""
     try:
-        return path.read_text(encoding="utf-8")
+        if regular:
+            return read_regular(str(path), name, most=_MAX_BYTES).decode()
+        with path.open("rb") as file:
+            return read_at_most(file, name, most=_MAX_BYTES).decode()
     except FileNotFoundError:
         raise BadInput(f"{name}: no such file") from None
     except OSError as error:
         raise BadInput(f"{name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{name}: not valid UTF-8") from None
+    except ValueError:  # a null byte
+        raise BadInput(f"expected the path of a file, got {name!r}") from None
 
 
 def _refuse_unknown_keys(table: Mapping[str, Any], known: tuple[str, ...], *, where: str = "") -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from callmark.analysis.gate import Gate, GateCheck, check_gate, gate_headline, parse_thresholds, validate_gate
+from callmark.analysis.gate import Gate, GateCheck, Measured, check_gate, gate_headline, gate_measures, parse_thresholds
 from callmark.errors import BadInput
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.record import GradeRecord
@@ -11,7 +11,9 @@ from tests.summaries import compare, summarize
 
 
 def judged(gate: Gate, grades: list[GradeRecord], baseline: list[GradeRecord] | None = None) -> list[GateCheck]:
-    return check_gate(gate, summarize(grades), compare(baseline, grades) if baseline is not None else None)
+    summary = summarize(grades)
+    changes = compare(baseline, grades).metrics if baseline is not None else {}
+    return check_gate(gate, Measured(summary.scored, summary.errors, summary.metrics, changes))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_numbers_have_enough_decimals_to_differ_from_their_threshold(score: floa
 
 def test_unbounded_metric_may_exceed_0_to_1() -> None:
     gate = Gate(min={"my.points": 12.5, "my.debt": -0.25})
-    validate_gate(gate, {name: undeclared_metric(name) for name in ("my.points", "my.debt")})
+    gate_measures(gate, {name: undeclared_metric(name) for name in ("my.points", "my.debt")}, pass_metric="call.pass")
     grades = [GradeRecord("c", metrics={"my.points": 1234.5, "my.debt": -0.5})]
     assert [one.text for one in judged(gate, grades)] == ["1234.5 ≥ 12.5", "-.5 < -.25"]
 
@@ -108,7 +110,7 @@ def test_run_without_scored_cases_never_passes(gate: Gate, grades: list[GradeRec
 
 
 def test_unfinished_run_never_passes() -> None:
-    first, second = check_gate(Gate(max_errors=0), summarize(some(40)), unfinished="interrupted")
+    first, second = check_gate(Gate(max_errors=0), Measured(40, 0, {}), unfinished="interrupted")
     assert first == GateCheck("finished", "run", False, "interrupted")
     assert second.met
 
@@ -134,7 +136,7 @@ def test_unfinished_run_never_passes() -> None:
 )
 def test_invalid_gate_is_refused(gate: Gate, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
-        validate_gate(gate, {name: DEFINITIONS[name] for name in METRICS})
+        gate_measures(gate, {name: DEFINITIONS[name] for name in METRICS}, pass_metric="call.pass")
     assert str(refused.value) == sentence
 
 

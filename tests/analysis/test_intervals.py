@@ -1,152 +1,184 @@
-"""Intervals that respect conversations; against scipy where every conversation has one value (docs/reference/metrics.md, section 11)."""
+"""The interval of a mean and of a difference, against the formulas written out (docs/reference/metrics.md, section 11)."""
 
-import random
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable
-from typing import Literal
+from math import isclose, sqrt
 
 import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from scipy.stats import bootstrap as scipy_bootstrap
+from scipy.stats import norm, t
 
-from callmark.analysis.intervals import Clusters, Interval, bootstrap, effective_size, percentile_bootstrap, wilson
-
-FEW, MANY = random.Random(3), random.Random(4)
-THREE_KINDS = [FEW.choice([0.0, 0.5, 1.0]) for _ in range(120)]
-RARELY_WRONG = [0.0] * 4 + [0.5] * 3 + [1.0] * 113
-ALL_DIFFERENT = [MANY.random() for _ in range(300)]
-SKEWED = [MANY.random() ** 8 for _ in range(60)]
-
-
-def alone(values: list[float]) -> Counter[tuple[float, int]]:
-    """Each value a cluster of its own."""
-    return Counter((value, 1) for value in values)
-
-
-@pytest.mark.parametrize(
-    "values, within",
-    [(THREE_KINDS, 0.005), (RARELY_WRONG, 0.005), (ALL_DIFFERENT, 0.004), (SKEWED, 0.005)],
-    ids=["3", "rare", "all", "skew"],
-)
-@pytest.mark.parametrize("ours, method", [(bootstrap, "BCa"), (percentile_bootstrap, "percentile")])
-def test_single_values_match_the_reference_bootstrap(
-    ours: Callable[[Clusters], Interval | None], method: Literal["BCa", "percentile"], values: list[float], within: float
-) -> None:
-    theirs = scipy_bootstrap(
-        (values,), lambda sample, axis: sample.mean(axis=axis), n_resamples=10_000, method=method, random_state=5
-    ).confidence_interval
-    assert ours(alone(values)) == pytest.approx((theirs.low, theirs.high), abs=within)
-
-
-def test_interval_of_rare_faults_extends_further() -> None:
-    clusters = alone(RARELY_WRONG)
-    corrected, plain = bootstrap(clusters), percentile_bootstrap(clusters)
-    assert corrected is not None
-    assert plain is not None
-    assert corrected[0] < plain[0] - 0.005
-    assert corrected[1] < plain[1]
+from callmark.analysis.intervals import MIN_CONVERSATIONS, Clusters, Interval, Z, difference_interval, mean_interval, student_t
 
 
 def mean(clusters: Clusters) -> float:
     return sum(total * times for (total, _), times in clusters.items()) / sum(size * times for (_, size), times in clusters.items())
 
 
-@pytest.mark.parametrize(
-    "clusters, expected",
-    [
-        ({(2.0, 4): 9}, (0.5, 0.5)),
-        ({(0.0, 4): 9}, (0.0, 0.0)),
-        ({(4.0, 4): 9, (1.0, 1): 3}, (1.0, 1.0)),  # all right, of different length
-        ({(0.3, 3): 2, (0.1, 1): 5}, (0.1, 0.1)),  # equal but for rounding
-        ({(1.0, 1): 1, (0.0, 1): 1}, (0.0, 1.0)),  # two conversations
-        ({(3.0, 3): 2}, (1.0, 1.0)),
-        ({(3.0, 3): 40, (0.0, 3): 1}, (36 / 41, 1.0)),  # a single one that is different
-        ({(0.0, 3): 40, (3.0, 3): 1}, (0.0, 5 / 41)),
-        ({(1e200, 1): 5, (0.0, 1): 4}, (2e200 / 9, 8e200 / 9)),  # of an evaluator of one's own
-        ({(1e-120, 1): 5, (0.0, 1): 4}, (2e-120 / 9, 8e-120 / 9)),
-    ],
+def conversations(clusters: Clusters) -> tuple[list[float], list[int]]:
+    """Return the sum and the size of each conversation."""
+    each = [key for key, times in clusters.items() for _ in range(times)]
+    return [total for total, _ in each], [size for _, size in each]
+
+
+def written_out(s: list[float], m: list[int], z: float, worst: float | None = None) -> Interval:
+    """The law of a mean, line by line."""
+    n, k = sum(m), len(m)
+    q = sum(s) / n
+    r = [one - q * size for one, size in zip(s, m, strict=True)]
+    alone = n**2 / sum(size**2 for size in m)
+    worst = n / alone if worst is None else worst
+    variance = (k - 1) / k * sum((one / (1 - size / n)) ** 2 for one, size in zip(r, m, strict=True))
+    effect = (variance + 0.01 * worst**2) / (n * q * (1 - q) + 0.01 * worst)
+    df = max(1, min(k - 1, alone - 1, 2 / excess(r)))
+    free = written_t(df, z) ** 2 * effect / n
+    capped = min(free, z**2 / alone)
+    low, high = roots(q, free if q < 0.5 else capped)[0], roots(q, free if q > 0.5 else capped)[1]
+    return (0.0 if isclose(q, 0, abs_tol=1e-9) else low), (1.0 if isclose(q, 1, abs_tol=1e-9) else high)
+
+
+def excess(r: list[float]) -> float:
+    squares = sum(one**2 for one in r)
+    return 1e-9 if squares < 1e-12 else max(sum(one**4 for one in r) / squares**2 - 1 / len(r), 1e-9)
+
+
+def roots(q: float, c: float) -> Interval:
+    found = numpy.roots([1 + c, -(2 * q + c), q * q]).real
+    return float(min(found)), float(max(found))
+
+
+def written_t(df: float, z: float) -> float:
+    terms = [
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    ]
+    return z + sum(term / df**power for power, term in enumerate(terms, 1))
+
+
+def written_difference(d: list[float], m: list[int], z: float) -> Interval:
+    """The law of a difference, line by line."""
+    n, k = sum(m), len(m)
+    worst = sum(size**2 for size in m) / n
+    if any(d):
+        df = min(k - 1, max(1, 2 / excess(d)))
+        worst = min(worst, sum(one**2 for one in d) / sum(map(abs, d)) * (written_t(df, z) / z) ** 2)
+    won, lost = [max(one, 0.0) for one in d], [max(-one, 0.0) for one in d]
+    w, a = sum(won) / n, sum(lost) / n
+    (w_low, w_high), (a_low, a_high) = written_out(won, m, z, worst), written_out(lost, m, z, worst)
+    left = [one - w * size for one, size in zip(won, m, strict=True)]
+    right = [one - a * size for one, size in zip(lost, m, strict=True)]
+    spread = sqrt(sum(one**2 for one in left) * sum(one**2 for one in right))
+    rho = sum(one * other for one, other in zip(left, right, strict=True)) / spread if spread > 1e-9 else 0.0
+    low = w - a - sqrt(max((w - w_low) ** 2 + (a_high - a) ** 2 - 2 * rho * (w - w_low) * (a_high - a), 0))
+    high = w - a + sqrt(max((w_high - w) ** 2 + (a - a_low) ** 2 - 2 * rho * (w_high - w) * (a - a_low), 0))
+    return max(-1, low), min(1, high)
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+@pytest.mark.parametrize("number", [5, 30, 500])
+def test_all_correct_ends_at_1_and_starts_by_the_number_of_conversations(number: int, size: int) -> None:
+    assert mean_interval({(float(size), size): number}) == pytest.approx((number / (number + Z * Z), 1.0))
+
+
+def test_thirty_conversations_without_a_failure_are_at_least_886() -> None:
+    low, high = mean_interval({(1.0, 1): 30}) or (0, 0)
+    assert (round(low, 3), high) == (0.886, 1.0)
+
+
+def test_all_wrong_mirrors_all_correct() -> None:
+    low, high = mean_interval({(0.0, 4): 30}) or (1, 1)
+    assert low == 0.0
+    assert high == pytest.approx(1 - 30 / (30 + Z * Z))
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_fewer_than_five_conversations_have_no_interval(number: int) -> None:
+    assert mean_interval({(1.0, 2): number}) is None
+    assert difference_interval({(1.0, 2): number}) is None
+
+
+def test_correlated_values_widen_the_interval() -> None:
+    apart = mean_interval({(1.0, 1): 50, (0.0, 1): 50}) or (0, 0)
+    together = mean_interval({(5.0, 5): 10, (0.0, 5): 10}) or (0, 0)  # as many values, ten conversations all right, ten all wrong
+    assert together[1] - together[0] > 1.8 * (apart[1] - apart[0])
+
+
+@pytest.mark.parametrize("df", [3, 4, 5, 8, 20, 100, 1e9])
+@pytest.mark.parametrize("z", [Z, 2.087])
+def test_quantile_of_student_t_is_that_of_scipy(df: float, z: float) -> None:
+    assert student_t(df, z) == pytest.approx(t.ppf(norm.cdf(z), df), rel=0.005 if df > 3 else 0.03)
+
+
+KINDS = st.builds(
+    lambda size, share: (round(share * size, 6), size), st.sampled_from([1, 2, 9, 20]), st.sampled_from([0, 0.25, 0.5, 1.0, 0.9])
 )
-def test_interval_with_little_variation(clusters: Clusters, expected: Interval) -> None:
-    assert bootstrap(clusters) == pytest.approx(expected, rel=1e-9, abs=0)
-
-
-@pytest.mark.parametrize("sizes", [(10**6, 1), (1, 10**6)])
-def test_one_conversation_that_dominates(sizes: tuple[int, int]) -> None:
-    """Left out, it takes the mean from one end to the other: no skew is greater."""
-    heavy, light = sizes
-    clusters = {(float(heavy), heavy): 1, (0.0, light): 12}
-    low, high = bootstrap(clusters) or (1, 0)
-    assert 0 <= low <= mean(clusters) <= high <= 1
-
-
-KINDS = st.builds(lambda size, share: (round(share * size, 6), size), st.sampled_from([1, 2, 9, 1000]), st.floats(0, 1))
+CHANGES = st.builds(
+    lambda size, share: (round(share * size, 6), size), st.sampled_from([1, 2, 9, 20]), st.sampled_from([0, 0.5, -0.5, 1.0, -1.0])
+)
+TIMES = st.integers(1, 12)
 
 
 @pytest.mark.laws
-@given(st.dictionaries(KINDS, st.sampled_from([1, 2, 30]), min_size=1, max_size=6))
-def test_mean_is_in_its_interval(clusters: dict[tuple[float, int], int]) -> None:
-    found = bootstrap(clusters)
-    if sum(clusters.values()) < 2:
+@given(st.dictionaries(KINDS, TIMES, min_size=1, max_size=6), st.sampled_from([Z, 3.0, 6.6]))
+def test_interval_of_a_mean_follows_the_law(clusters: dict[tuple[float, int], int], z: float) -> None:
+    found = mean_interval(clusters, z=z)
+    if sum(clusters.values()) < MIN_CONVERSATIONS:
         assert found is None
-    else:
-        low, high = found or (1, 0)
-        assert -1e-9 <= low <= mean(clusters) + 1e-9
-        assert mean(clusters) - 1e-9 <= high <= 1 + 1e-9
+        return
+    assert found == pytest.approx(written_out(*conversations(clusters), z), abs=1e-6)
+    low, high = found or (1, 0)
+    assert 0 <= low <= mean(clusters) + 1e-9
+    assert mean(clusters) - 1e-9 <= high <= 1
+    assert high - low > 1e-4
+
+
+@pytest.mark.laws
+@given(st.dictionaries(KINDS, TIMES, min_size=1, max_size=6))
+def test_interval_of_failures_mirrors_that_of_successes(clusters: dict[tuple[float, int], int]) -> None:
+    mirrored: Counter[tuple[float, int]] = Counter()
+    for (total, size), times in clusters.items():
+        mirrored[size - total, size] += times
+    found, other = mean_interval(clusters), mean_interval(mirrored)
+    assert (found is None) == (other is None)
+    if found is not None and other is not None:
+        assert found == pytest.approx((1 - other[1], 1 - other[0]), abs=1e-6)
+
+
+@pytest.mark.laws
+@given(st.dictionaries(CHANGES, TIMES, min_size=1, max_size=6), st.sampled_from([Z, 3.0]))
+def test_interval_of_a_difference_follows_the_law(clusters: dict[tuple[float, int], int], z: float) -> None:
+    found = difference_interval(clusters, z=z)
+    if sum(clusters.values()) < MIN_CONVERSATIONS:
+        assert found is None
+        return
+    assert found == pytest.approx(written_difference(*conversations(clusters), z), abs=1e-6)
+    low, high = found or (1, 0)
+    assert -1 <= low <= mean(clusters) + 1e-9
+    assert mean(clusters) - 1e-9 <= high <= 1
+    assert high - low > 1e-4
+    swapped = difference_interval({(-total, size): times for (total, size), times in clusters.items()}, z=z)
+    assert swapped == pytest.approx((-high, -low), abs=1e-6)
 
 
 def test_intervals_cover_95_percent() -> None:  # benchmarks/intervals.py looks closer
     """100 conversations of 2 to 9 cases, of which .9 go right, with an intra-class correlation of .5: rare faults that come together."""
     dice = numpy.random.default_rng(5)
-    held: Counter[str] = Counter()
-    for _ in range(50):
+    held = 0
+    for _ in range(200):
         sizes = dice.integers(2, 10, 100)
         sums = dice.binomial(sizes, dice.beta(0.9, 0.1, 100)).astype(float)
-        clusters = Counter(zip(sums.tolist(), sizes.tolist(), strict=True))
-        for name, interval in (("mean", bootstrap), ("rate", wilson)):
-            low, high = interval(clusters) or (1, 0)
-            held[name] += low <= 0.9 <= high
-    assert all(44 <= times <= 49 for times in held.values()), held  # 47 or 48 are expected
+        low, high = mean_interval(Counter(zip(sums.tolist(), sizes.tolist(), strict=True))) or (1, 0)
+        held += low <= 0.9 <= high
+    assert 182 <= held <= 199  # 190 are expected
 
 
-@pytest.mark.parametrize("right, n", [(0, 40), (1, 40), (20, 40), (39, 40), (40, 40), (350, 582)])
-def test_single_values_match_wilson(right: int, n: int) -> None:
-    clusters = {key: times for key, times in {(1.0, 1): right, (0.0, 1): n - right}.items() if times}
-    low, high = wilson(clusters) or (0, 0)
-    theirs = binomtest(right, n).proportion_ci(method="wilson")
-    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-
-
-def test_correlated_values_widen_the_interval() -> None:
-    apart = {(1.0, 1): 50, (0.0, 1): 50}
-    together = {(5.0, 5): 10, (0.0, 5): 10}  # as many values, ten conversations all right, ten all wrong
-    assert effective_size(apart) == pytest.approx(100)
-    assert effective_size(together) == pytest.approx(20)
-    for interval in (wilson, bootstrap):
-        narrow, wide = interval(apart), interval(together)
-        assert narrow is not None
-        assert wide is not None
-        assert wide[1] - wide[0] > 1.8 * (narrow[1] - narrow[0])
-
-
-def test_single_conversation_gives_no_interval() -> None:
-    assert bootstrap({(3.0, 4): 1}) is None
-    assert wilson({(3.0, 4): 1}) is None
-
-
-def test_equal_conversations_still_give_a_rate_some_width() -> None:
-    low, high = wilson({(4.0, 4): 9}) or (0, 0)
-    assert (low, high) == pytest.approx((0.7009, 1.0), abs=0.001)  # nine conversations, all right
-
-
-def test_same_input_gives_the_same_interval() -> None:
-    clusters = {(1.0, 3): 4, (2.5, 3): 7, (0.0, 1): 2}
-    assert bootstrap(clusters) == bootstrap(dict(reversed(clusters.items())))
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 7, 10, 11, 30])
-def test_rate_0_starts_at_0_and_rate_1_ends_at_1(n: int) -> None:
-    assert (wilson({(0.0, 1): n}) or (1, 1))[0] == 0.0
-    assert (wilson({(1.0, 1): n}) or (0, 0))[1] == 1.0
+def test_intervals_need_no_numpy() -> None:
+    code = (
+        "import sys; from callmark.analysis.intervals import mean_interval; mean_interval({(1.0, 1): 9}); assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

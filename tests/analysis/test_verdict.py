@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from callmark.analysis.compare import Comparison, MetricChange
 from callmark.analysis.verdict import MetricDifference, Outcome, judge, power_sentence
 
-SCORE = MetricChange(0.668, 0.784, 0.116, 0.083, 0.149, 0.0001, False)
-NOISE = MetricChange(0.668, 0.676, 0.008, -0.01, 0.026, 0.31, True)
-SAME = MetricChange(0.668, 0.668, 0.0, 0.0, 0.0, 1.0, True)
+SCORE = MetricChange(0.668, 0.784, 0.116, 0.083, 0.149, 0.0001, False, 60)
+NOISE = MetricChange(0.668, 0.676, 0.008, -0.01, 0.026, 0.31, True, 20)
+SAME = MetricChange(0.668, 0.668, 0.0, -0.036, 0.036, 1.0, True, 0)
 
 
 def compared(**metrics: MetricChange) -> Comparison:
@@ -50,7 +50,7 @@ def test_sentence_has_both_values_the_difference_its_interval_and_the_p_value() 
         (
             compared(call_score=SAME),  # no metric differs, but cases do
             "within noise",
-            "tuned is within noise of base: call.score .668 → .668, 0 [0, 0], p = 1",
+            "tuned is within noise of base: call.score .668 → .668, 0 [-.036, +.036], p = 1",
         ),
         (
             replace(compared(call_score=NOISE), cases=20, conversations=5),

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from callmark import grade
 from callmark.calls import match_budget
@@ -43,6 +45,7 @@ def test_size_of_plain_values_and_number_of_matchers_are_not_limited(value: Any)
 @pytest.fixture
 def few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(match_budget, "MAX_CHECKS", 100)
+    monkeypatch.setattr(match_budget, "PREPARATION", 0)
 
 
 TOO_MANY = "the comparison with its matcher needs more than 100 member checks; use fewer members in $set and $one_of"
@@ -54,14 +57,14 @@ TOO_MANY = "the comparison with its matcher needs more than 100 member checks; u
     [
         ({"$set": [{"$approx": 0, "$abs": 19 - index} for index in range(20)]}, list(range(20))),
         ({"$set": [{"$set": [{"$any": True}] * 5}] * 20}, [[1] * 5] * 20),
-        ({"$set": [{"a": {"$any": True}, "n": index} for index in range(20)]}, [{"a": 1, "n": 20 - index} for index in range(20)]),
+        ({"$set": [{"a": {"$any": True}, "n": index} for index in range(20)]}, [{"a": 1, "n": 19 - index} for index in range(20)]),
         ({"$one_of": [{"$not": {"$any": True}}] * 60}, 1),
-        ({"$one_of": [[1] * 50, [2] * 60, {"$any": True}]}, [2] * 60),
+        ({"$one_of": [[1] * 60, [2] * 60, {"$any": True}]}, [2] * 60),
         ({"$one_of": [{"$contains": "x"}] * 5}, "a" * 30_000),
         ({"$text": "ab " * 100, "$ratio": 0.5}, "ba " * 100),
         ({"$glob": "*a?b*"}, "c" * 20_000),
         ({"$regex": "(?:[ab]*a[ab]{50}|[ab]*b[ab]{50})c"}, "ab" * 1000),
-        ([0, {"x": {"$set": [{"$glob": f"{index}*"} for index in range(20)]}}], [0, {"x": [str(20 - index) for index in range(20)]}]),
+        ([0, {"x": {"$set": [{"$glob": f"{index}*"} for index in range(20)]}}], [0, {"x": [str(19 - index) for index in range(20)]}]),
     ],
 )
 def test_comparison_that_needs_too_many_checks_names_the_argument(expected: Any, actual: Any) -> None:
@@ -76,11 +79,11 @@ def test_comparison_that_needs_too_many_checks_names_the_argument(expected: Any,
     [
         ({"$set": [{"$glob": "*"}] * 50}, [1] * 49, False),  # another length never matches
         ({"$set": [{"$glob": "*"}] * 50}, "x", False),
-        ({"$set": list(range(50))}, list(range(49, -1, -1)), True),  # plain members are found by their keys
+        ({"$set": list(range(49))}, list(range(48, -1, -1)), True),  # plain members are found by their keys
         ({"$set": ["5"] * 40}, [5] * 40, True),
         ({"$one_of": list(range(500))}, "499", True),
         ({"$one_of": [{"$literal": index} for index in range(500)]}, 500, False),
-        ({"$set": [{"$any": True}] * 49 + [{"$glob": "x"}]}, ["a"] * 50, False),
+        ({"$set": [{"$any": True}] * 30 + [{"$glob": "x"}]}, ["a"] * 31, False),
         ([1] * 500, [1] * 500, True),  # outside matchers nothing is counted
         ({"x": "a" * 500_000}, {"x": " " + "a" * 500_000}, True),
         ({"$literal": [1] * 500}, [1] * 500, True),
@@ -88,6 +91,20 @@ def test_comparison_that_needs_too_many_checks_names_the_argument(expected: Any,
 )
 def test_comparison_that_needs_few_checks(expected: Any, actual: Any, agree: bool) -> None:
     assert agrees(expected, actual) is agree
+
+
+@pytest.mark.laws
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fitting=st.lists(st.sets(st.sampled_from("abcdefghij")), min_size=10, max_size=10))
+def test_set_of_the_largest_size_is_always_decided(few_checks: None, monkeypatch: pytest.MonkeyPatch, fitting: list[set[str]]) -> None:
+    monkeypatch.setattr(match_budget, "PREPARATION", 11)  # as for 1,000 members, and 1,000,000 checks
+    agrees({"$set": [{"$regex": f"[{''.join(sorted(letters))}-]"} for letters in fitting]}, list("abcdefghij"))
+
+
+def test_set_whose_members_are_each_checked_with_each_item_is_decided() -> None:
+    n = MAX_SET_MEMBERS
+    assert agrees({"$set": [{"$approx": 0, "$abs": n - 1 - index} for index in range(n)]}, list(range(n)))
+    assert not agrees({"$set": [{"$approx": 0, "$abs": n - 1}] * (n - 1) + [{"$approx": -1, "$abs": 0}]}, list(range(n)))
 
 
 @pytest.mark.usefixtures("few_checks")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callmark.calls import source_index
 from callmark.calls.provenance import fast_hallucinated, find_origins
 from callmark.calls.source_index import SourceIndex
 from callmark.types import Call, Message, Tool
@@ -193,3 +194,32 @@ def test_quick_check_agrees_with_the_full_search(value: str, messages: list[Mess
 
 def test_a_megabyte_of_digits_is_checked_in_bounded_time() -> None:
     assert not fast_hallucinated(f"#{'1' * 1_000_000} ", [said("1")])
+
+
+def test_long_enum_with_texts_that_have_no_key_is_compared_completely() -> None:
+    listed = [f'{{"e\u0301": {number}}}' for number in range(300)]  # normalization changes the object key
+    tool = Tool("f", "", {"properties": {"a": {"enum": listed}}})
+    messages = [Message("user", "go"), Message("assistant", "", (Call("f", {"a": {"e\u0301": 299}}),))]
+    assert find_origins(messages, [tool]) == []
+
+
+TEXTS = st.sampled_from(["", "a", "a b", "b a", "ab", "5", "2025-05-10", "a 5 b", "x a b y"])
+MESSAGES = st.lists(st.builds(Message, st.sampled_from(["user", "tool", "assistant"]), TEXTS), max_size=6)
+
+
+@pytest.mark.parametrize("few", [0, 100])
+@given(branches=st.lists(st.tuples(st.integers(0, 6), MESSAGES), max_size=4), values=st.lists(TEXTS, min_size=1, max_size=3))
+def test_extended_index_finds_the_same_as_a_new_one(few: int, branches: list[tuple[int, list[Message]]], values: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_index, "FEW_TEXTS", few)
+        index = SourceIndex()
+        messages: tuple[Message, ...] = ()
+        earlier: list[tuple[SourceIndex, tuple[Message, ...]]] = []
+        for kept, added in branches:
+            messages = (*messages[:kept], *added)
+            index = index.extend(messages)
+            earlier.append((index, messages))
+            for value in values:
+                assert index.find(value) == SourceIndex(messages).find(value)
+        for one, its_messages in earlier:
+            assert [one.find(value) for value in values] == [SourceIndex(its_messages).find(value) for value in values]

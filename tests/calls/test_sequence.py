@@ -1,7 +1,8 @@
 import pytest
 
+from callmark.calls import value_keys
 from callmark.calls.globs import matches_glob
-from callmark.calls.sequence import CallWithResult, find_pattern, read_pattern
+from callmark.calls.sequence import CallWithResult, find_pattern, last_calls, read_pattern
 from callmark.errors import BadInput
 from callmark.types import Call
 from tests.rows import tool_call
@@ -119,3 +120,22 @@ def test_many_later_steps_over_many_calls_end_in_bounded_time() -> None:
 def test_brackets_in_a_glob_are_literal() -> None:
     assert matches_glob("f[1]*", "f[1]x")
     assert not matches_glob("f[1]*", "f1x")
+
+
+@pytest.mark.parametrize("text", ['{"e\u0301": 0}', '{"e": 0}'])
+def test_equal_result_is_found_after_many_other_values(text: str) -> None:
+    others = [CallWithResult(Call("g", {"a": text.replace("0", str(number))})) for number in range(1, 300)]
+    calls = [CallWithResult(Call("f"), text), *others, CallWithResult(Call("g", {"a": text}))]
+    pattern = read_pattern("f >> g(a=$result)")
+    assert find_pattern(pattern, calls) == (0, 300)
+    assert last_calls(pattern, calls) == [300]
+
+
+def test_pattern_that_needs_too_many_comparisons_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_keys, "MAX_COMPARISONS", 1000)
+    calls = [CallWithResult(Call("f", {"a": '["5"]'}), '["5.0"]') for _ in range(100)]  # the same key, but two texts that differ
+    pattern = read_pattern("f >> f >> f(a=$result)")
+    with pytest.raises(BadInput, match="needs more than 1,000 comparisons"):
+        find_pattern(pattern, calls)
+    with pytest.raises(BadInput, match="needs more than 1,000 comparisons"):
+        last_calls(pattern, calls)

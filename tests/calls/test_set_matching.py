@@ -31,6 +31,11 @@ def test_long_chain_of_exchanges_needs_no_recursion() -> None:
 
 
 def test_items_in_the_same_order_need_one_check_each() -> None:
-    asked = []
-    assert all_matched([(1 << 100) - 1] * 100, lambda member, item: asked.append(0) is None and member == item)
+    asked: list[int] = []
+
+    def fits(member: int, item: int) -> bool:
+        asked.append(member)
+        return member == item
+
+    assert all_matched([(1 << 100) - 1] * 100, fits)
     assert len(asked) == 100

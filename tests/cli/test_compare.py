@@ -32,7 +32,7 @@ def test_runs_are_compared_case_by_case(cli: Cli, workdir: Path) -> None:
     completed = cli("compare", "base", "tuned")
     assert (completed.status, completed.err) == (0, "")
     assert completed.out == (
-        "tuned is better than base: call.score .500 → .950, +.450 [+.300, +.600], p < .001   (40 common cases)\n"
+        "tuned is better than base: call.score .500 → .950, +.450 [+.277, +.602], p < .001   (40 common cases)\n"
         "  also better   call.pass +.450\n"
         "  18 fixed · 0 broken · 20 both correct · 2 both wrong\n"
         "Detecting a difference of .03 needs about 2,200 cases.\n"
@@ -44,7 +44,7 @@ def test_details_have_metrics_cases_faults_and_tools(cli: Cli, workdir: Path) ->
     assert (completed.status, completed.err) == (0, "")
     verdict, score = (" ".join(line.split()) for line in completed.out.splitlines()[:2])
     assert verdict.startswith("tuned is better than base: ")
-    assert score == "call.score .500 → .950 +.450 [+.300, +.600] p < .001"
+    assert score == "call.score .500 → .950 +.450 [+.277, +.602] p < .001"
     assert "18 fixed · 0 broken · 20 both correct · 2 both wrong" in completed.out
     assert "    fixed: c20, c21, c22, c23, c24, …\n" in completed.out
     assert "no call 20 → 2 p < .001" in " ".join(completed.out.split())
@@ -85,7 +85,7 @@ def test_json_has_every_metric_and_every_changed_case(cli: Cli, workdir: Path) -
     )
     found = one["comparison"]
     assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
-    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "within_noise"}
+    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "within_noise", "differing"}
     assert found["metrics"]["call.score"]["difference"] == pytest.approx(0.45)
     assert found["faults"] == [
         {"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "within_noise": False}
@@ -97,8 +97,8 @@ def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "worse", some(2))
     completed = cli("compare", "base", "tuned", "worse")
     assert [line for line in completed.out.splitlines() if " than " in line] == [
-        "tuned is better than base: call.score .500 → .950, +.450 [+.300, +.600], p < .001   (40 common cases)",
-        "worse is worse than base: call.score .500 → .050, -.450 [-.600, -.300], p < .001   (40 common cases)",
+        "tuned is better than base: call.score .500 → .950, +.450 [+.277, +.602], p < .001   (40 common cases)",
+        "worse is worse than base: call.score .500 → .050, -.450 [-.602, -.277], p < .001   (40 common cases)",
     ]
     assert completed.out.endswith("\np-values are adjusted for the number of runs (Holm).\n")
 
@@ -106,7 +106,7 @@ def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
 def test_excluded_cases_are_counted(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "few", [failed("c0"), failed("c1"), *some(38)[2:30], right("new")])
     completed = cli("compare", "base", "few")
-    assert "few is better than base: call.score .643 → 1, +.357 [+.179, +.536], p = .002   (28 common cases)\n" in completed.out
+    assert "few is better than base: call.score .643 → 1, +.357 [+.159, +.542], p = .002   (28 common cases)\n" in completed.out
     for line in ("10 cases only in base, excluded", "1 case only in few, excluded", "2 errors in few, excluded"):
         assert f"  {line}\n" in completed.out
 
@@ -116,8 +116,8 @@ def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
-        "callmark: base and other have different datasets (one.jsonl, two.jsonl).\n"
-        "To compare the cases whose IDs are in both runs: callmark compare --common\n"
+        "callmark: base and other were run on different datasets (one.jsonl, two.jsonl).\n"
+        "To compare the cases whose IDs are in both runs, pass --common.\n"
     )
     completed = cli("compare", "base", "other", "--common")
     assert completed.status == 0
@@ -165,8 +165,8 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
     [
         ([], "callmark: expected at least two runs to compare, got 0.\n"),
         (["base"], "callmark: expected at least two runs to compare, got 1.\n"),
-        (["base", "base"], "callmark: base: given twice, expected different runs.\n"),
-        (["base", "tuned", "./tuned/"], "callmark: tuned: given twice, expected different runs.\n"),
+        (["base", "base"], "callmark: base was given twice.\n"),
+        (["base", "tuned", "./tuned/"], "callmark: tuned was given twice.\n"),
         (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
         (["base", "."], "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
         (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),

@@ -14,6 +14,7 @@ import pytest
 
 from tests.chat_server import chat_server
 from tests.conftest import Cli
+from tests.hostile_folders import write_own_files
 from tests.rows import WEATHER, call, user, write_rows
 
 CASES = 300
@@ -59,6 +60,34 @@ def test_a_run_on_a_full_disk_is_resumed_with_nothing_lost(cli: Cli, tmp_path: P
     assert sorted(one["case"] for one in after) == sorted(f"c{n}" for n in range(CASES))
 
 
+def test_a_simulation_on_a_full_disk_is_resumed_with_nothing_lost(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_own_files(tmp_path)
+    scenario = json.loads(Path("scenarios.jsonl").read_text().splitlines()[0])
+    write_rows(Path("scenarios.jsonl"), *({**scenario, "id": f"s{n}"} for n in range(20)))
+    command = ("simulate", "scenarios.jsonl", "--agent", "python:friend:predict", "--user", "script", "--tools", "recorded:data.jsonl")
+    full = limited(5000, *command, "--name", "talk", "--concurrency", "1", "--no-cache")
+    assert (full.returncode, "predictions.jsonl: cannot be written: File too large." in full.stderr) == (2, True), full.stderr
+    before = predictions(Path("runs/talk"))
+    assert 0 < len(before) < 20
+    resumed = cli("simulate", "runs/talk", "--resume", "--no-cache", "--trust")
+    assert resumed.status == 0, resumed.err
+    after = predictions(Path("runs/talk"))
+    assert after[: len(before)] == before
+    assert sorted(one["case"] for one in after) == sorted(f"s{n}" for n in range(20))
+
+
+def test_full_response_cache_is_reported_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache.sqlite"))
+    write_cases(Path("eval.jsonl"), 20)
+    with chat_server() as server:
+        full = limited(30_000, "run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
+    assert full.returncode == 0, full.stderr
+    assert "callmark: response cache disabled: " in full.stderr
+    assert sorted(one["case"] for one in predictions(Path("runs/r"))) == sorted(f"c{n}" for n in range(20))
+
+
 def test_grading_on_a_full_disk_leaves_the_run_as_it_was(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_cases(Path("eval.jsonl"))
@@ -66,11 +95,17 @@ def test_grading_on_a_full_disk_leaves_the_run_as_it_was(cli: Cli, tmp_path: Pat
     before = {file.name: file.read_bytes() for file in Path("runs/r").iterdir()}
     full = limited(5000, "grade", "runs/r")
     assert full.returncode == 2
-    assert "grades.jsonl: cannot be written: File too large." in full.stderr
+    saved = "The predictions are saved. To grade them: callmark grade runs/r\n"
+    assert full.stderr == f"callmark: runs/r/grades.jsonl: cannot be written: File too large.\n{saved}"
+    assert {file.name: file.read_bytes() for file in Path("runs/r").iterdir()} == before
+    for command, name in ((("report", "runs/r"), "runs/r/report.html"), (("export", "results", "runs/r", "--to", "csv"), "runs/r.csv")):
+        full = limited(1000, *command)
+        assert (full.returncode, full.stderr) == (2, f"callmark: {name}: cannot be written: File too large.\n")
     assert {file.name: file.read_bytes() for file in Path("runs/r").iterdir()} == before
     write_rows(Path("p.jsonl"), *({"id": f"c{n}", "tool_calls": []} for n in range(CASES)))
     full = limited(5000, "grade", "eval.jsonl", "-p", "p.jsonl", "--name", "new")
     assert (full.returncode, os.path.exists("runs/new")) == (2, False)
+    assert full.stderr == "callmark: runs/new/grades.jsonl: cannot be written: File too large.\n"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +183,30 @@ def read_only(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str
         (("grade", "runs/r"), "runs/r: cannot be written: Read-only file system."),
         (("grade", "eval.jsonl", "-p", "p.jsonl"), "cannot be created: Read-only file system."),
         (("report", "runs/r"), "runs/r/report.html: cannot be written: Read-only file system."),
-        (("expand", "eval.jsonl", "-o", "runs/out.jsonl"), ""),
+        (("expand", "conversations.jsonl", "-o", "runs/out.jsonl"), "runs/out.jsonl: cannot be written: Read-only file system."),
+        (("filter", "eval.jsonl", "--min-calls", "0", "-o", "runs/f.jsonl"), "runs/f.jsonl: cannot be written: Read-only file system."),
+        (("split", "eval.jsonl", "-o", "runs/parts"), "runs/parts/train.jsonl: cannot be written: Read-only file system."),
+        (("export", "results", "runs/r", "--to", "csv"), "runs/r.csv: cannot be written: Read-only file system."),
+        (("export", "grader", "-o", "runs/grader.py"), "runs/grader.py: cannot be written: Read-only file system."),
+        (("gate", "runs/r", "--min", "call.score=0", "--junit", "runs/j.xml"), "runs/j.xml: cannot be written: Read-only file system."),
+        (("gate", "runs/r", "--min", "call.score=0", "--summary", "runs/s.md"), "runs/s.md: cannot be written: Read-only file system."),
+        (
+            (
+                "simulate",
+                "scenarios.jsonl",
+                "--agent",
+                "python:friend:predict",
+                "--user",
+                "script",
+                "--tools",
+                "recorded:conversations.jsonl",
+            ),
+            "cannot be created: Read-only file system.",
+        ),
+        (
+            ("synth", "--tools", "openapi:api.yaml", "-n", "1", "-o", "runs/made"),
+            "runs/made/runs/round-1.jsonl: cannot be written: Read-only file system.",
+        ),
         (("convert", "eval.jsonl", "--to", "openai", "-o", "runs/out.jsonl"), "runs/out.jsonl: cannot be written: Read-only file system."),
     ],
 )
@@ -156,6 +214,8 @@ def test_a_read_only_folder_is_reported_and_unchanged(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_own_files(tmp_path)
+    Path("data.jsonl").rename("conversations.jsonl")
     write_cases(Path("eval.jsonl"), 5)
     write_rows(Path("p.jsonl"), {"id": "c0", "tool_calls": []})
     assert cli("run", "eval.jsonl", "--model", "scripted:hasty", "--name", "r", "--no-cache").status == 0

@@ -1,6 +1,7 @@
 """Decision points by reference: the same cases as inline, for every command, in a fraction of the bytes."""
 
 import json
+import pickle
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import callmark
 from callmark.api.expanding import inline_sizes
 from callmark.errors import BadInput
-from callmark.formats import references
+from callmark.formats import by_reference, references
 from callmark.types import Case
 from tests.chat_server import chat_server
 from tests.conftest import Cli
@@ -79,6 +80,12 @@ def test_by_reference_and_back_gives_the_same_bytes(cli: Cli, tmp_path: Path, op
     ]  # fmt: skip
 
 
+def test_decision_points_can_be_sent_to_another_process() -> None:
+    cases = list(callmark.expand(conversations()))
+    assert pickle.loads(pickle.dumps(cases)) == cases
+    assert any(len(case.messages) > 1 and case.messages[-1].role == "assistant" for case in cases)  # text before the call
+
+
 def test_rows_are_written_once_each_before_those_that_use_them(cli: Cli, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "x.jsonl", *conversations()[:2])
     assert cli("expand", file, "-o", tmp_path / "r.jsonl", "--by-reference").status == 0
@@ -115,7 +122,7 @@ MESSAGE = st.one_of(
 
 
 @given(
-    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["apart", "together"]), st.booleans(), st.booleans()
+    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["separate", "together"]), st.booleans(), st.booleans()
 )
 def test_the_size_is_known_and_nothing_changes(talks: list[list[Any]], parallel: Any, abstain: bool, wrap: bool) -> None:
     rows = [row(*talk, tools=[WEATHER] * (index % 2)) for index, talk in enumerate(talks)]
@@ -171,7 +178,7 @@ def test_a_pipe_is_expanded_like_a_file(cli: Cli, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (("x.jsonl", "--by-reference", "--inline"), "only one of --by-reference and --inline can be given."),
+        (("x.jsonl", "--by-reference", "--inline"), "--by-reference and --inline cannot be combined."),
         (("x.jsonl", "--by-reference", "--wrap", "item"), "--wrap cannot be used with --by-reference"),
         (("x.jsonl", "--inline"), "--inline: expected a file that was written with --by-reference, got x.jsonl (OpenAI chat)."),
         (("r.jsonl", "--inline", "--abstain"), "--parallel and --abstain cannot be used with --inline"),
@@ -211,7 +218,7 @@ def test_a_record_has_the_history_of_its_source(tmp_path: Path, message: int, at
     assert (inline["messages"], inline["tools"], inline["group"]) == (history, [WEATHER], "g")
 
 
-DEFINED = "is not defined in the rows before."
+DEFINED = "is not defined in an earlier row."
 
 
 @pytest.mark.parametrize(
@@ -219,7 +226,7 @@ DEFINED = "is not defined in the rows before."
     [
         ([record()], 1, f"source.conversation: 'c' {DEFINED}"),
         ([TOOLS, record(), CONVERSATION], 2, f"source.conversation: 'c' {DEFINED}"),
-        ([CONVERSATION, TOOLS, record()], 1, "conversation.tools_ref: the tools 'w' are not defined in the rows before."),
+        ([CONVERSATION, TOOLS, record()], 1, "conversation.tools_ref: the tools 'w' are not defined in an earlier row."),
         ([TOOLS, CONVERSATION, record(5)], 3, "source.message: 5 is missing: conversation 'c' has 5 messages."),
         ([TOOLS, CONVERSATION, record(-1)], 3, "source.message: -1 is missing: conversation 'c' has 5 messages."),
         ([TOOLS, CONVERSATION, record(1, 2)], 3, "source.call: 2 is missing: message 1 of conversation 'c' has 2 calls."),
@@ -253,7 +260,7 @@ DEFINED = "is not defined in the rows before."
         (
             [{"conversation": {"id": "c", "messages": [], "tools": []}}, record()],
             1,
-            "conversation.tools: expected tools_ref, the ID of a list of tools in the rows before.",
+            "conversation.tools: expected tools_ref, the ID of a list of tools in an earlier row.",
         ),
         (['{"conversation": {"id": "c"', record()], 1, "not valid JSON: the row ends at column 27, before it is complete."),
     ],
@@ -401,3 +408,14 @@ def test_models_get_the_same_prompts(both: tuple[Path, Path], monkeypatch: pytes
     assert [line.partition(b'"usage"')[0] for line in grades[0].splitlines()] == [
         line.partition(b'"usage"')[0] for line in grades[1].splitlines()
     ]
+
+
+def test_conversation_that_is_too_long_is_neither_written_nor_read(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, short = write_rows(tmp_path / "x.jsonl", *conversations()), tmp_path / "short.jsonl"
+    assert cli("expand", file, "-o", short, "--by-reference").status == 0
+    monkeypatch.setattr(by_reference, "MAX_SIZE", 3)
+    sentence = "expected at most 3 messages and calls, got "
+    refused = cli("expand", file, "-o", tmp_path / "again.jsonl", "--by-reference")
+    assert (refused.status, sentence in refused.err) == (2, True)
+    with pytest.raises(BadInput, match=sentence):
+        list(callmark.load(short))

@@ -51,13 +51,24 @@ def test_broken_env_file_is_rejected_without_quoting_it(
     assert not caplog.records
 
 
+def test_env_file_without_end_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open(".env", "wb") as file:
+        file.truncate(10_000_000_000)  # takes no space on the disk
+    with pytest.raises(BadInput, match="^.env: expected at most 1,000,000 bytes, got more$"):
+        Keys.here()
+    os.remove(".env")
+    os.mkfifo(".env")
+    assert Keys.here().get("OPENAI_BASE_URL_OF_NOBODY") == ""
+
+
 def test_unreadable_env_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def deny(self: Path, encoding: str = "") -> str:
+    def deny(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / ".env").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Path, "read_text", deny)
+    monkeypatch.setattr(os, "open", deny)
     with pytest.raises(BadInput, match=r"^\.env cannot be read: Permission denied$"):
         Keys.here()
 

@@ -9,8 +9,8 @@ from callmark.reporting.compare_view import show_comparisons
 from callmark.reporting.terminal import make_console
 from callmark.runs.compare import RunComparison
 
-SCORE = MetricChange(0.668, 0.784, 0.116, 0.083, 0.149, 0.0001, False)
-NOISE = MetricChange(0.9, 0.908, 0.008, -0.01, 0.026, 0.31, True)
+SCORE = MetricChange(0.668, 0.784, 0.116, 0.083, 0.149, 0.0001, False, 60)
+NOISE = MetricChange(0.9, 0.908, 0.008, -0.01, 0.026, 0.31, True, 20)
 COMPARISON = Comparison(
     cases=582,
     conversations=103,

@@ -162,7 +162,8 @@ def test_numbers_are_those_of_the_run(request: pytest.FixtureRequest, home: Path
     found = {row[0]: row[1:] for row in cells(evaluation["metrics-table"]["text/html"])[1:]}
     estimate = summary.metrics[headline]
     assert list(found) == list(run.info.metrics)
-    assert found[headline] == [str(estimate.n), *(f"{number:.3f}" for number in (estimate.mean, estimate.low, estimate.high))]
+    numbers = (estimate.mean, estimate.low, estimate.high)
+    assert found[headline] == [str(estimate.n), *("None" if number is None else f"{number:.3f}" for number in numbers)]
     assert found[headline][0] == "14"
     counts = {row[0]: int(row[1]) for row in cells(errors["faults-table"]["text/html"])[1:]}
     assert counts == {fault.kind.replace("_", " "): fault.count for fault in summary.faults}

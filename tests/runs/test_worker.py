@@ -3,7 +3,7 @@
 import asyncio
 import errno
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -55,6 +55,10 @@ def requests(count: int, trials: int = 1) -> Iterator[Request]:
     return ((Case(f"c{place}", index=place), trial) for place in range(count) for trial in range(trials))
 
 
+async def one_wave(wanted: Iterator[Request]) -> AsyncIterator[Iterator[Request]]:
+    yield wanted
+
+
 def right(case: Case, attempt: int) -> Prediction:
     return Prediction(case.id, 0, (Call("look", {"id": case.id}),), usage=Usage(0.0, 100, 10))
 
@@ -64,7 +68,7 @@ def run_worker(
 ) -> tuple[ModelWorker, list[Prediction]]:
     predictions: list[Prediction] = []
     worker = ModelWorker(model, ModelSettings(**settings), lambda _, prediction: predictions.append(prediction), cache=cache, budget=budget)
-    asyncio.run(worker.predict_all(wanted))
+    asyncio.run(worker.predict_all(one_wave(wanted)))
     return worker, sorted(predictions, key=lambda prediction: (prediction.case, prediction.trial))
 
 
@@ -248,7 +252,7 @@ def test_cancelling_exits_the_model_and_keeps_recorded_predictions() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(
-            ModelWorker(model, ModelSettings(), lambda _, prediction: predictions.append(prediction)).predict_all(requests(10))
+            ModelWorker(model, ModelSettings(), lambda _, prediction: predictions.append(prediction)).predict_all(one_wave(requests(10)))
         )
         await asyncio.sleep(0.05)
         task.cancel()

@@ -295,7 +295,7 @@ def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
     page = opened(both_report)
     expect(page.get_by_label("Baseline", exact=True)).to_have_value("base")
     rows = page.locator(".forest-row")
-    expect(rows.first).to_contain_text(".614 → .957+.343 [+.1")
+    expect(rows.first).to_contain_text(".614 → .957+.343 [+.079")
     expect(rows.first.locator(".interval-line")).to_have_count(1)
     assert page.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
     click_mark(page, "run=tuned&change=broken")

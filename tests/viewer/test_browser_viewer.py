@@ -198,7 +198,7 @@ def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: st
     context = browser.new_context()
     page = context.new_page()
     page.goto(viewer_address.partition("?")[0])
-    expect(page.locator(".notice")).to_contain_text("Open the address that callmark view printed.")
+    expect(page.locator(".notice")).to_contain_text("Open the URL that callmark view printed.")
     assert "base" not in page.locator("main").inner_text()
     context.close()
 
@@ -282,6 +282,6 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
         check_row_count(page, "36 cases")
         expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
         assert process.wait(timeout=20) == 0
-        expect(page.locator(".tile-interval").first).to_have_text("[.333, .333]")
+        expect(page.locator(".tile-interval").first).to_have_text("[.315, .352]")
         assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
         assert page.evaluate("window.loadedOnce") is True

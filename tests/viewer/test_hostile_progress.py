@@ -1,6 +1,7 @@
 """The viewer during a hostile run: files that are cut, replaced and filled with anything while it reads them. Every response is JSON."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from callmark.runs.run import Run
 from tests.hostile_files import TEXT, name
 from tests.rows import call
 from tests.viewer.grading_helpers import case, edit_manifest, grade_run, predicted
-from tests.viewer.test_server import Viewer, viewing
+from tests.viewer.test_server import SECRET, Viewer, viewing
 
 Change = Callable[[Path], object]
 
@@ -49,6 +50,17 @@ def replace_by_folder(folder: Path) -> None:
     (folder / "predictions.jsonl").mkdir()
 
 
+def replace_by_pipe(folder: Path) -> None:
+    (folder / "predictions.jsonl").unlink()
+    os.mkfifo(folder / "predictions.jsonl")
+
+
+def replace_by_link(folder: Path) -> None:
+    (folder.parent.parent / "secret.jsonl").write_bytes(prediction(text=SECRET) + b"\n")
+    (folder / "predictions.jsonl").unlink()
+    (folder / "predictions.jsonl").symlink_to(folder.parent.parent / "secret.jsonl")
+
+
 CHANGES: dict[str, Change] = {
     "an error": append(prediction(error=TEXT)),
     "no JSON": append(b"\xff\xfe\x00", b"{", b"]", b"null", b"5", b'"text"'),
@@ -63,7 +75,10 @@ CHANGES: dict[str, Change] = {
     "huge numbers": append(prediction(usage={"seconds": 1e308, "input_tokens": 2**63, "cost": -1e308}, trial=9)),
     "an incomplete line": lambda folder: (folder / "predictions.jsonl").open("ab").write(b'{"case": "'),
     "fewer predictions": write("predictions.jsonl", b""),
+    "a line without end": lambda folder: (folder / "predictions.jsonl").open("ab").write(b"x" * 3_000_000),
     "a folder in the place of predictions": replace_by_folder,
+    "a pipe in the place of predictions": replace_by_pipe,
+    "a link in the place of predictions": replace_by_link,
     "broken run.json": write("run.json", b"{"),
     "run.json of another kind": write("run.json", b"[]"),
     "no run.json": lambda folder: (folder / "run.json").unlink(),
@@ -86,6 +101,7 @@ def requests(viewer: Viewer) -> None:
         assert status in (200, 400, 403, 404), (what, status, body[:300])
         assert headers["content-type"] == "application/json"
         json.loads(body)
+        assert SECRET.encode() not in body
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -6,6 +6,7 @@ grades takes 16 bytes, and equal sums are stored once.
 
 from array import array
 from collections import Counter
+from itertools import groupby
 from operator import add
 
 Names = tuple[str, ...]
@@ -35,21 +36,20 @@ class ClusterTally:
     def clusters(self) -> Counter[Cluster]:
         """Return the distinct clusters and how often each occurs; an empty counter without values."""
         self._finish_stretch()
-        if not self._hashes:
-            return Counter()
-        import numpy
-
-        hashes, kinds, known = numpy.array(self._hashes), numpy.array(self._kinds), list(self._known)
-        order = numpy.argsort(hashes, kind="stable")
-        starts = numpy.flatnonzero(numpy.diff(hashes[order], prepend=~hashes[order[:1]]))  # of a cluster's stretches
-        lengths = numpy.diff(starts, append=len(order))
-        single = numpy.bincount(kinds[order[starts[lengths == 1]]], minlength=len(known))
-        found: Counter[Cluster] = Counter({(kind,): times for kind, times in zip(known, single.tolist(), strict=True) if times})
-        several = numpy.flatnonzero(lengths > 1)
-        for stretch in several[numpy.argsort(order[starts[several]])].tolist():  # in order of appearance: hashes differ between processes
+        known = list(self._known)
+        single = [0] * len(known)
+        several: list[list[int]] = []
+        order = sorted(range(len(self._hashes)), key=self._hashes.__getitem__)
+        for _, same in groupby(order, key=self._hashes.__getitem__):
+            first, *others = same
+            if others:
+                several.append([first, *others])
+            else:
+                single[self._kinds[first]] += 1
+        found: Counter[Cluster] = Counter({(kind,): times for kind, times in zip(known, single, strict=True) if times})
+        for stretches in sorted(several):  # in order of appearance: hashes differ between processes
             merged: dict[Names, Sums] = {}
-            for kind in kinds[order[starts[stretch] : starts[stretch] + lengths[stretch]]].tolist():
-                names, sums = known[kind]
+            for names, sums in (known[self._kinds[index]] for index in stretches):
                 merged[names] = tuple(map(add, merged[names], sums)) if names in merged else sums
             found[tuple(merged.items())] += 1
         return found

@@ -3,24 +3,24 @@
 Runs are paired on the cases that are scored in both. With trials, a case has the mean over its scored trials. Errors are excluded. Of
 several grades of one case and trial, the last counts. If no case is scored in both, `BadInput` is raised.
 
-A difference is within noise if its p-value is .05 or more. The interval does not decide: for multiple comparisons, only p-values are
-adjusted (Holm), those of a metric over the runs, those of faults over runs and kinds.
+A difference is beyond noise if its p-value is below .05 and 0 is outside its interval; a difference in the number of faults, if its p-value
+is below .05. For multiple comparisons, p-values are adjusted (Holm): those of a metric over the runs, those of faults over runs and kinds.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from operator import attrgetter
 from statistics import fmean
-from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.differences import LEVEL, cases_needed, difference, holm_adjust, sign_flip_test
-from callmark.analysis.intervals import Clusters
+from callmark.analysis.differences import Difference, cases_needed, difference, holm_adjust, is_beyond_noise, sign_flip_test
+from callmark.analysis.intervals import LEVEL, Clusters
 from callmark.analysis.summary import is_scored
 from callmark.errors import BadInput
+from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.record import GradeRecord
 from callmark.types import FaultKind
 from callmark.wording import pluralize
@@ -29,7 +29,10 @@ _PASS_METRICS = ("call.pass", "process.reliability")
 
 
 class MetricChange(Struct, frozen=True):
-    """A metric's mean in both runs, the difference with its 95% interval (None for a single conversation), and its p-value."""
+    """A metric's mean in both runs, the difference with its 95% interval (None with too few conversations), and its p-value.
+
+    `differing` is the number of conversations that differ.
+    """
 
     before: float
     after: float
@@ -38,6 +41,7 @@ class MetricChange(Struct, frozen=True):
     high: float | None
     p: float
     within_noise: bool
+    differing: int
 
 
 class ToolChange(Struct, frozen=True):
@@ -62,9 +66,6 @@ class FaultChange(Struct, frozen=True):
     after: float
     p: float
     within_noise: bool
-
-
-_Change = TypeVar("_Change", MetricChange, FaultChange)
 
 
 class Comparison(Struct, frozen=True):
@@ -131,17 +132,23 @@ class _RunCases:
 
 
 def compare_all(
-    runs: Sequence[tuple[str, Iterable[GradeRecord]]], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
+    runs: Sequence[tuple[str, Iterable[GradeRecord]]],
+    *,
+    headline: str = "call.score",
+    definitions: Mapping[str, Metric] | None = None,
+    fault_evaluators: Collection[str] = (),
 ) -> list[tuple[str, Comparison]]:
     """Compare each run, given as a name and its grades, with the first; return names and comparisons in order.
 
-    With `fault_evaluators`, only faults that one of these evaluators counts are reported. Fewer than two runs raise `BadInput`.
+    `definitions` are the definitions of the metrics; a metric without one is limited to 0 to 1. With `fault_evaluators`, only faults that
+    one of these evaluators counts are reported. Fewer than two runs raise `BadInput`.
     """
     if len(runs) < 2:
         raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     name, grades = runs[0]
     first = _RunCases(grades, fault_evaluators)
-    comparisons = [_compare(first, _RunCases(grades, fault_evaluators), (name, other), headline) for other, grades in runs[1:]]
+    unbounded = frozenset(metric for metric, definition in (definitions or {}).items() if definition.bounds != UNIT)
+    comparisons = [_compare(first, _RunCases(grades, fault_evaluators), (name, other), headline, unbounded) for other, grades in runs[1:]]
     return [(other, each) for (other, _), each in zip(runs[1:], _adjust_p_values(comparisons), strict=True)]
 
 
@@ -200,8 +207,8 @@ class _PairedCases:
         return list(zip(before, after, strict=True))
 
 
-def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headline: str) -> Comparison:
-    """Compare two runs; p-values are not adjusted."""
+def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headline: str, unbounded: Set[str]) -> Comparison:
+    """Compare two runs; p-values are not adjusted. `unbounded` are the metrics that are not limited to 0 to 1."""
     pairs = _PairedCases(first, second)
     only = [len(one.cases.keys() - other.cases.keys()) for one, other in ((first, second), (second, first))]
     shared = first.cases.keys() & second.cases.keys()
@@ -215,7 +222,7 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
         )
     if not pairs.metrics:
         raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both with the same evaluators.")
-    changes = ((name, _metric_change(pairs, name)) for name in pairs.metrics)
+    changes = ((name, _metric_change(pairs, name, bounded=name not in unbounded)) for name in pairs.metrics)
     metrics = {name: change for name, change in changes if change is not None}
     correct = pairs.correct(headline)
     return Comparison(
@@ -237,16 +244,22 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
     )
 
 
-def _metric_change(pairs: _PairedCases, name: str) -> tuple[MetricChange, Clusters] | None:
+def _metric_change(pairs: _PairedCases, name: str, *, bounded: bool) -> tuple[MetricChange, Clusters] | None:
     """Return the change of a metric on the cases that have it in both runs, and the clusters; None if no case has it."""
     values = [(index, *value) for index, value in zip(pairs.conversations, pairs.values(name), strict=True) if value is not None]
     if not values:
         return None
     sizes = pairs.sizes if len(values) == len(pairs.ids) else Counter(index for index, _, _ in values)
     clusters = pairs.clusters([(index, after - before) for index, before, after in values], sizes)
-    found = difference(clusters)
+    found = difference(clusters, bounded=bounded)
     before, after = (fmean(value[side] for value in values) for side in (1, 2))
-    return MetricChange(before, after, found.mean, found.low, found.high, found.p, found.p >= LEVEL), clusters
+    return metric_change(before, after, found), clusters
+
+
+def metric_change(before: float, after: float, found: Difference) -> MetricChange:
+    """Return the change of a metric with these means and this difference."""
+    within_noise = not is_beyond_noise(found.p, (found.low, found.high))
+    return MetricChange(before, after, found.mean, found.low, found.high, found.p, within_noise, found.differing)
 
 
 def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, same_metrics: bool) -> Sequence[float | None]:
@@ -305,12 +318,12 @@ def _adjust_p_values(comparisons: list[Comparison]) -> list[Comparison]:
     return [
         replace(
             each,
-            metrics={name: _with_p(change, next(metrics[name])) for name, change in each.metrics.items()},
-            faults=[_with_p(fault, next(faults)) for fault in each.faults],
+            metrics={name: _with_metric_p(change, next(metrics[name])) for name, change in each.metrics.items()},
+            faults=[replace(fault, p=p, within_noise=p >= LEVEL) for fault, p in zip(each.faults, faults, strict=False)],
         )
         for each in comparisons
     ]
 
 
-def _with_p(change: _Change, p: float) -> _Change:
-    return replace(change, p=p, within_noise=p >= LEVEL)
+def _with_metric_p(change: MetricChange, p: float) -> MetricChange:
+    return replace(change, p=p, within_noise=not is_beyond_noise(p, (change.low, change.high)))

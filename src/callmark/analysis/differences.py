@@ -12,54 +12,60 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from callmark.analysis.intervals import SEED, Clusters, percentile_bootstrap
+from callmark.analysis.intervals import LEVEL, SEED, Clusters, Interval, Z, difference_interval
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-LEVEL = 0.05
 SMALL_DIFFERENCE = 0.03  # that users want to detect
 FLIPS = 10_000
 _EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
 _WORTH_GROUPING = 16  # times faster that drawing a sign is than drawing a binomial
 _DRAWS_IN_MEMORY = 2_000_000
-# Sums of 0 and 1 are often equal. If ties counted in full, a test at 5 % would reject only 3 %: it would miss real differences.
-_TIE_BREAK = 0.001
 _ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
 
 class Difference(Struct, frozen=True):
-    """A mean difference, its 95% interval (None for a single cluster) and its p-value."""
+    """A mean difference, its interval (None with too few conversations), its p-value, and the number of conversations that differ."""
 
     mean: float
     low: float | None
     high: float | None
     p: float
+    differing: int
 
 
-def difference(clusters: Clusters) -> Difference:
-    """Return the mean of the differences with interval and p-value. If all are 0, the interval is a point and p is 1."""
-    low, high = percentile_bootstrap(clusters) or (None, None)
+def difference(clusters: Clusters, *, bounded: bool = True, z: float = Z, flips: int = FLIPS) -> Difference:
+    """Return the mean of the differences with interval and p-value. If all are 0, p is 1.
+
+    `bounded` means that the metric is limited to 0 to 1; the interval of any other metric comes from the bootstrap.
+    """
+    low, high = _interval(clusters, bounded=bounded, z=z) or (None, None)
     total = sum(each * times for (each, _), times in clusters.items())
-    return Difference(total / _count(clusters), low, high, sign_flip_test(clusters))
+    differing = sum(times for (each, _), times in clusters.items() if each)
+    return Difference(total / _count(clusters), low, high, sign_flip_test(clusters, flips=flips), differing)
 
 
-def sign_flip_test(clusters: Clusters) -> float:
-    """Return how often the sum would be as far from 0 if the sign of each cluster were random.
+def is_beyond_noise(p: float, interval: tuple[float | None, float | None], *, level: float = LEVEL) -> bool:
+    """Return whether a difference is beyond noise: its p-value is below the level, and 0 is outside its interval."""
+    low, high = interval
+    return p < level and low is not None and high is not None and not low <= 0 <= high
 
-    Of equal sums, the one whose clusters have the greater means counts as farther from 0. With up to 13 clusters that are not 0, all sign
-    flips are tried; with more, 10,000 are drawn, and the observed one is added.
+
+def sign_flip_test(clusters: Clusters, *, flips: int = FLIPS) -> float:
+    """Return how often the sum would be as far from 0 if the sign of each cluster were random; equal sums count.
+
+    With up to 13 clusters that are not 0, all sign flips are tried; with more, `flips` are drawn, and the observed one is added.
     """
     import numpy
 
     sizes: Counter[float] = Counter()
     seen = 0.0
-    for (total, count), times in clusters.items():
+    for (total, _), times in clusters.items():
         if total:
-            weighed = total * (1 + _TIE_BREAK / count)
-            sizes[abs(weighed)] += times
-            seen += weighed * times
+            sizes[abs(total)] += times
+            seen += total * times
     if not sizes:
         return 1.0
     farthest = sum(size * times for size, times in sizes.items())
@@ -68,8 +74,8 @@ def sign_flip_test(clusters: Clusters) -> float:
         each = numpy.array(sorted(sizes.elements()))
         ways = (numpy.arange(2 ** len(each))[:, None] >> numpy.arange(len(each))) & 1
         return float(numpy.mean(abs(ways @ (2 * each) - farthest) >= seen))
-    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive_sums(sizes))
-    return float((1 + extreme) / (1 + FLIPS))
+    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive_sums(sizes, flips))
+    return float((1 + extreme) / (1 + flips))
 
 
 def holm_adjust(ps: Sequence[float]) -> list[float]:
@@ -103,7 +109,15 @@ def _count(clusters: Clusters) -> int:
     return sum(size * times for (_, size), times in clusters.items())
 
 
-def _positive_sums(sizes: Counter[float]) -> Iterator["NDArray[float64]"]:
+def _interval(clusters: Clusters, *, bounded: bool, z: float) -> Interval | None:
+    if bounded:
+        return difference_interval(clusters, z=z)
+    from callmark.analysis.bootstrap import percentile_bootstrap
+
+    return percentile_bootstrap(clusters)
+
+
+def _positive_sums(sizes: Counter[float], flips: int) -> Iterator["NDArray[float64]"]:
     """Yield sums of the clusters whose drawn sign is positive. For equal clusters, the number of positive ones is drawn at once."""
     import numpy
 
@@ -112,6 +126,6 @@ def _positive_sums(sizes: Counter[float]) -> Iterator["NDArray[float64]"]:
     each = numpy.array(sorted(sizes) if grouped else sorted(sizes.elements()))
     times = [sizes[size] for size in sorted(sizes)]
     step = max(1, _DRAWS_IN_MEMORY // len(each))
-    for begun in range(0, FLIPS, step):
-        shape = (min(step, FLIPS - begun), len(each))
+    for begun in range(0, flips, step):
+        shape = (min(step, flips - begun), len(each))
         yield (random.binomial(times, 0.5, size=shape) if grouped else random.integers(0, 2, size=shape, dtype=numpy.int8)) @ each

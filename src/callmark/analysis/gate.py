@@ -1,8 +1,9 @@
 """A gate for CI: thresholds that a run must meet, each checked with both numbers.
 
-`min`: fail if a metric is below a number. `max_drop`: fail if a metric drops by more than a number from the baseline, on the cases that
-both runs have. `max_errors`: fail if there are more errors. With `significant`, a drop within noise does not fail. A run without scored
-cases, and one that is not finished, never passes. An unknown metric raises `BadInput` with the closest known one.
+`min`: fail if a measure (a metric, a metric of one scenario type, pass@k or pass^k) is below a number. `max_drop`: fail if it drops by more
+than a number from the baseline, on the cases that both runs have. `max_errors`: fail if there are more errors. With `significant`, a drop
+within noise does not fail. A run without scored cases, and one that is not finished, never passes. An unknown metric raises `BadInput` with
+the closest known one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from callmark.analysis.compare import Comparison
-from callmark.analysis.summary import Summary
+from callmark.analysis.compare import MetricChange
+from callmark.analysis.measures import Measure, parse_measure
+from callmark.analysis.summary import Estimate
 from callmark.errors import BadInput
 from callmark.grading.evaluator import Metric
-from callmark.wording import did_you_mean, pluralize
+from callmark.wording import pluralize
 
 _EPSILON = 1e-9  # tolerance for rounding: nine tenths meet .9
 _PLACES = range(3, 10)  # decimals: more only where fewer would show a value on the wrong side of its threshold
@@ -40,21 +42,23 @@ class GateCheck(Struct, frozen=True):
     text: str
 
 
-def validate_gate(gate: Gate, metrics: Mapping[str, Metric]) -> None:
-    """Raise `BadInput` for a gate without thresholds, unknown metrics, a drop without a baseline, and impossible numbers."""
+def gate_measures(gate: Gate, metrics: Mapping[str, Metric], *, pass_metric: str) -> dict[str, Measure]:
+    """Return the measures that the thresholds of a gate are about, by name.
+
+    A gate without thresholds, unknown metrics, a drop without a baseline and impossible numbers raise `BadInput`.
+    """
     if not gate.min and not gate.max_drop and gate.max_errors is None:
         raise BadInput("the gate has no thresholds: every run would pass", "Pass at least one, for example --min call.score=0.9.")
+    measures: dict[str, Measure] = {}
     for option, thresholds in (("min", gate.min), ("max-drop", gate.max_drop)):
         for name, threshold in thresholds.items():
-            if name not in metrics:
-                raise BadInput(
-                    f"unknown metric {name!r}{did_you_mean(name, metrics)}", "callmark gate RUN --list lists the metrics of a run."
-                )
-            _validate_threshold(f"--{option}: {name}", threshold, metrics[name], drop=option == "max-drop")
+            measures[name] = parse_measure(name, metrics, pass_metric=pass_metric)
+            _validate_threshold(f"--{option}: {name}", threshold, measures[name].definition, drop=option == "max-drop")
     if gate.max_drop and not gate.baseline:
         raise BadInput("--max-drop needs a baseline", "Pass it with --baseline RUN.")
     if gate.max_errors is not None and gate.max_errors < 0:
         raise BadInput(f"--max-errors: expected an integer of at least 0, got {gate.max_errors}")
+    return measures
 
 
 def _validate_threshold(option: str, threshold: float, metric: Metric, *, drop: bool) -> None:
@@ -72,33 +76,40 @@ def _validate_threshold(option: str, threshold: float, metric: Metric, *, drop: 
         raise BadInput(f"{option}: expected a number from {least:g} to {greatest:g}, got {threshold:g}")
 
 
-def check_gate(gate: Gate, summary: Summary, comparison: Comparison | None = None, *, unfinished: str = "") -> list[GateCheck]:
-    """Return a check for each threshold, and a failed one if nothing was scored or if the run is `unfinished`, a text that says why.
+class Measured(Struct, frozen=True):
+    """What the thresholds of a gate are checked against: scored cases and errors of the run, and each measure, None if no case has it.
 
-    `comparison` is the run against the baseline; without it, no threshold on a drop is met.
+    `changes` are the changes from the baseline; without a baseline, it is empty.
     """
+
+    scored: int
+    errors: int
+    estimates: Mapping[str, Estimate | None]
+    changes: Mapping[str, MetricChange | None] = {}
+
+
+def check_gate(gate: Gate, measured: Measured, *, unfinished: str = "") -> list[GateCheck]:
+    """Return a check for each threshold, and a failed one if nothing was scored or if the run is `unfinished`, a text that says why."""
     checks = [GateCheck("finished", "run", False, unfinished)] if unfinished else []
-    if not summary.scored:
+    if not measured.scored:
         checks.append(GateCheck("scored", "scored cases", False, "0: nothing to check"))
-    checks += [_check_min(name, threshold, summary) for name, threshold in gate.min.items()]
-    checks += [_check_drop(name, threshold, comparison, gate.significant) for name, threshold in gate.max_drop.items()]
+    checks += [_check_min(name, threshold, measured.estimates.get(name)) for name, threshold in gate.min.items()]
+    checks += [_check_drop(name, threshold, measured.changes.get(name), gate.significant) for name, threshold in gate.max_drop.items()]
     if gate.max_errors is not None:
-        met = summary.errors <= gate.max_errors
-        text = f"{summary.errors:,} {'≤' if met else '>'} {gate.max_errors:,}"
+        met = measured.errors <= gate.max_errors
+        text = f"{measured.errors:,} {'≤' if met else '>'} {gate.max_errors:,}"
         checks.append(GateCheck("max_errors", "errors", met, text))
     return checks
 
 
-def _check_min(name: str, threshold: float, summary: Summary) -> GateCheck:
-    estimate = summary.metrics.get(name)
+def _check_min(name: str, threshold: float, estimate: Estimate | None) -> GateCheck:
     if estimate is None:
         return GateCheck("min", name, False, f"not measured, expected at least {_format(threshold)}")
     met = estimate.mean >= threshold - _EPSILON
     return GateCheck("min", name, met, f"{_format_beside(estimate.mean, threshold)} {'≥' if met else '<'} {_format(threshold)}")
 
 
-def _check_drop(name: str, threshold: float, comparison: Comparison | None, significant: bool) -> GateCheck:
-    change = comparison.metrics.get(name) if comparison is not None else None
+def _check_drop(name: str, threshold: float, change: MetricChange | None, significant: bool) -> GateCheck:
     if change is None:
         return GateCheck("max_drop", name, False, f"not measured in both runs, expected a drop of at most {_format(threshold)}")
     drop = change.before - change.after

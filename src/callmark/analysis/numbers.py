@@ -1,6 +1,7 @@
 """Numbers as text: scores, intervals, differences, p-values, counts and durations."""
 
-from callmark.analysis.differences import LEVEL
+from callmark.analysis.intervals import LEVEL
+from callmark.wording import pluralize
 
 _SMALLEST_P = 0.001
 
@@ -24,6 +25,13 @@ def format_score(value: float) -> str:
 def format_interval(low: float | None, high: float | None) -> str:
     """Return `[.612, .701]`, or an empty text without an interval."""
     return "" if low is None or high is None else f"[{format_score(low)}, {format_score(high)}]"
+
+
+def explain_interval(mean: float, low: float | None, conversations: int) -> str:
+    """Return what to say in the place of an interval if there is none or if nothing is wrong; empty if the interval speaks for itself."""
+    if low is None:
+        return "too few conversations for an interval"
+    return f"at least {format_score(low)}: {pluralize(conversations, 'conversation')}, none wrong" if mean == 1 else ""
 
 
 def format_signed(value: float) -> str:

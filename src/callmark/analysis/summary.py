@@ -6,20 +6,19 @@ are 0 and there is no metric. Decision points of one conversation, and the trial
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal
 
 from msgspec import Struct
 
+from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
-from callmark.analysis.intervals import bootstrap, wilson
-from callmark.grading.evaluator import Metric
+from callmark.analysis.intervals import mean_interval
+from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind, Usage
 
-Intervals = Literal["all", "headline", "none"]  # the metrics that get an interval
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
 
@@ -33,7 +32,7 @@ class Estimate(Struct, frozen=True):
 
 
 class FaultExample(Struct, frozen=True):
-    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or came from another message.
+    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or copied from elsewhere.
 
     For a wrong or unknown tool, `name` is `expected → actual`.
     """
@@ -213,8 +212,8 @@ class Tally:
         elif all(fault.argument is not None for fault in grade.faults):
             self._correct_tools_only += 1
 
-    def summary(self, *, intervals: Intervals = "all") -> Summary:
-        """Return the summary of the grades so far. Intervals are slow to compute: `headline` computes those of headline metrics only."""
+    def summary(self) -> Summary:
+        """Return the summary of the grades so far."""
         faults = [
             FaultSummary(kind, counts.total(), [self._example(kind, name, count) for name, count in counts.most_common()])
             for kind, counts in self._faults.items()
@@ -222,10 +221,7 @@ class Tally:
         clusters = self._clusters.clusters()
         metric_sets = dict.fromkeys(names for cluster in clusters for names, _ in cluster)
         names = _in_order(metric_sets)
-        estimated = frozenset(
-            names if intervals == "all" else headline_metrics(names, self._definitions) if intervals == "headline" else ()
-        )
-        metrics = {name: self._estimate(name, clusters, interval=name in estimated) for name in names}
+        metrics = {name: self._estimate(name, clusters) for name in names}
         tools = [ToolSummary(name, int(count), credit / count) for name, (credit, count) in self._tools.items()]
         return Summary(
             self._cases,
@@ -253,7 +249,7 @@ class Tally:
             },
         )
 
-    def _estimate(self, name: str, clusters: Mapping[Cluster, int], *, interval: bool) -> Estimate:
+    def _estimate(self, name: str, clusters: Mapping[Cluster, int]) -> Estimate:
         """Return the mean of a metric over the grades that have it; the grades of a conversation are one cluster."""
         sums_and_counts: Counter[tuple[float, int]] = Counter()
         for cluster, times in clusters.items():
@@ -262,10 +258,8 @@ class Tally:
                 sums_and_counts[round(sum([total for total, _ in having]), 9), sum([count for _, count in having])] += times
         n = sum([count * times for (_, count), times in sums_and_counts.items()])
         mean = sum([total * times for (total, _), times in sums_and_counts.items()]) / n
-        if not interval:
-            return Estimate(n, mean)
-        is_rate = name in self._definitions and self._definitions[name].kind == "rate"
-        low, high = (wilson if is_rate else bootstrap)(sums_and_counts) or (None, None)
+        bounded = name not in self._definitions or self._definitions[name].bounds == UNIT
+        low, high = (mean_interval if bounded else bootstrap)(sums_and_counts) or (None, None)
         return Estimate(n, mean, low, high)
 
     def _detailed(self, metrics: Mapping[str, Estimate]) -> Details | None:
@@ -348,12 +342,6 @@ class Tally:
 
     def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
         return FaultExample(name, count, self._origins[kind, name, "hallucinated"], self._origins[kind, name, "elsewhere"])
-
-
-def headline_metrics(names: Iterable[str], definitions: Mapping[str, Metric]) -> list[str]:
-    """Return the metrics that are shown with their interval: those that are declared as headline; if there are none, the first metric."""
-    ordered = list(names)
-    return [name for name in ordered if name in definitions and definitions[name].headline] or ordered[:1]
 
 
 def is_scored(grade: GradeRecord) -> bool:

@@ -94,8 +94,8 @@ def _direction(change: MetricChange, *, lower_is_better: bool) -> Literal["bette
 
 
 def _is_equal(change: MetricChange) -> bool:
-    """Return whether no conversation differs: then the interval is a point at 0."""
-    return change.difference == 0 and not change.low and not change.high
+    """Return whether no conversation differs."""
+    return not change.differing
 
 
 def _most_errors(comparison: Comparison) -> int:

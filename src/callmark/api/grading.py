@@ -92,7 +92,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         name: Name of the run folder; by default the name of the first predictions file and the time.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the run, or a `callmark.toml` in the current folder, imports.
-        options: Processes, intervals, handlers for bad rows and progress, and whether cases without any call are accepted.
+        options: Processes, handlers for bad rows and progress, and whether cases without any call are accepted.
         warn: Called with each warning.
 
     Returns:

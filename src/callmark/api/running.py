@@ -14,11 +14,16 @@ from typing import Any, ParamSpec
 
 from msgspec import Struct, structs
 
+from callmark.analysis.gate import Gate
+from callmark.analysis.measures import parse_measure
+from callmark.analysis.sequential import DEFAULT_LOOKS
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
 from callmark.api.grading import OUT, grading_settings
 from callmark.api.resuming import read_resumed_run, recorded_agent
 from callmark.config import Config, read_config
 from callmark.errors import BadInput
+from callmark.grading.grader import Grader
+from callmark.grading.settings import GradingSettings
 from callmark.models.child_environment import pass_on
 from callmark.models.choice import ModelChoice, check_prices, choose_models, override, resolve_model
 from callmark.models.keys import Keys
@@ -26,6 +31,7 @@ from callmark.models.model import ModelSettings
 from callmark.models.specs import model_actions
 from callmark.reporting.safety import one_line
 from callmark.runs.cache import Cache
+from callmark.runs.early_decision import EarlyRule
 from callmark.runs.event_loop import run_sync
 from callmark.runs.grade import GradeOptions
 from callmark.runs.manifest import SimulationSettings, resume_command
@@ -45,6 +51,7 @@ from callmark.wording import pluralize
 
 Warn = Callable[[str], None]
 P = ParamSpec("P")
+CALL_SCORE, CALL_PASS = "call.score", "call.pass"
 
 
 class PreparedRuns(Struct, frozen=True):
@@ -91,6 +98,8 @@ def _prepare_run(
     cache: bool = True,
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
+    until_decided: bool = False,
+    looks: int | None = None,
     env: Sequence[str] = (),
     config: str | None = None,
     trust: bool = False,
@@ -120,10 +129,13 @@ def _prepare_run(
         cache: Use the response cache, so that identical requests are not sent again.
         max_cost: Stop when this cost is reached. Every model needs a price.
         max_tokens_total: Stop when this number of tokens is reached.
+        until_decided: Run conversations in random order, and stop as soon as the second of two models is better or worse than the first, or
+            one model is above or below each threshold in `[gate] min` of `callmark.toml`.
+        looks: How often to check whether it is decided: 2, 3, 4, 5, 8, 10 (default) or 20 times.
         env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, handlers for bad rows and grading progress, and whether cases without any call are accepted.
+        options: Processes, handlers for bad rows and grading progress, and whether cases without any call are accepted.
         progress: Notified of each prediction.
         warn: Called with each warning.
 
@@ -161,17 +173,36 @@ def _prepare_run(
     with decided_by(allow if trust else None):
         authorize(actions)
         opened = [open_run_model(label, model, keys) for label, model in chosen]
+    grading = grading_settings(configured.grading, evaluators)
+    if looks is not None and not until_decided:
+        raise BadInput("--looks has no effect without --until-decided")
     runner = Runner(
         selection,
         opened,
-        grading_settings(configured.grading, evaluators),
+        grading,
         keys,
         out=folder or OUT,
         name=name,
         resume=resume,
         options=with_bad_rows(options, cases),
+        rule=_early_rule(grading, configured.gate, len(opened), looks) if until_decided else None,
     )
     return PreparedRuns(runner, lambda: _open_cache(keys, warn) if cache else None, Budget(max_cost, max_tokens_total), progress, warn)
+
+
+def _early_rule(grading: GradingSettings, gate: Gate, models: int, looks: int | None) -> EarlyRule:
+    """Return what decides early: the headline of two models, or the thresholds of the gate for one."""
+    metrics = Grader(grading).metrics
+    if models == 2:
+        headline = CALL_SCORE if CALL_SCORE in metrics else next(iter(metrics))
+        return EarlyRule([parse_measure(headline, metrics, pass_metric=CALL_PASS)], looks=looks or DEFAULT_LOOKS)
+    if models == 1 and gate.min:
+        measures = [parse_measure(name, metrics, pass_metric=CALL_PASS) for name in gate.min]
+        return EarlyRule(measures, dict(gate.min), looks or DEFAULT_LOOKS)
+    raise BadInput(
+        f"--until-decided: nothing to decide with {pluralize(models, 'model')}",
+        "Pass two models to compare, or one model and set thresholds in [gate] min of callmark.toml.",
+    )
 
 
 def _prepare_simulation(
@@ -238,7 +269,7 @@ def _prepare_simulation(
         env: Names of environment variables that programs (`mcp:COMMAND`, `cmd:COMMAND`) get, in addition to path, home and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, and handlers for bad rows and grading progress.
+        options: Processes, and handlers for bad rows and grading progress.
         progress: Notified of each conversation.
         warn: Called with each warning.
 
@@ -273,7 +304,8 @@ def _prepare_simulation(
     if not chosen:
         _refuse_missing_run(selection, resume)
         raise BadInput(
-            "no agent given", "Pass --agent, such as python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds."
+            "no agent given",
+            "Pass --agent, for example python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds of agents.",
         )
     changes = {
         "user": _participant(user, configured.models),

@@ -4,13 +4,15 @@ Every run argument can be a `Run` or the path of its folder.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from callmark.analysis.gate import Gate, GateCheck, check_gate, validate_gate
+from callmark.analysis.compare import MetricChange
+from callmark.analysis.gate import Gate, GateCheck, Measured, check_gate, gate_measures
+from callmark.analysis.measures import CaseValues, Measure, parse_measure
 from callmark.calls.strict import scrub
 from callmark.config import FILE_NAME, read_config
 from callmark.errors import BadInput
@@ -19,7 +21,7 @@ from callmark.reporting.safety import one_line
 from callmark.runs.compare import compare
 from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
-from callmark.wording import did_you_mean, pluralize
+from callmark.wording import pluralize
 
 RunSource = str | PathLike[str] | Run
 
@@ -100,8 +102,8 @@ def gate(
 
     Args:
         run: A `Run`, or the path of its folder.
-        min: Least mean of each metric.
-        max_drop: Greatest drop of each metric from the baseline, on the cases that both runs have.
+        min: Least mean of each metric. `METRIC:TYPE` is a metric of one scenario type; `pass^3` and `pass@3` are over trials.
+        max_drop: Greatest drop of each of these from the baseline, on the cases that both runs have.
         max_errors: Greatest number of errors.
         baseline: The run to compare with; required for `max_drop`.
         significant: A drop only counts if it is not within noise.
@@ -128,21 +130,28 @@ def gate(
     for option, given in (("--baseline", base), ("--significant", significant)):
         if given and not thresholds.max_drop:
             raise BadInput(f"{option} has no effect without --max-drop", "Pass --max-drop METRIC=NUMBER, the largest drop allowed.")
-    _check_configured_metrics(configured, opened.info.metrics, config or FILE_NAME)
-    validate_gate(thresholds, opened.info.metrics)
-    summary = opened.summary(detailed=False)
+    measures = _gate_measures(thresholds, configured, opened, config or FILE_NAME)
+    of_cases = [measure for name, measure in measures.items() if name not in opened.info.metrics]
+    values = CaseValues(of_cases, opened.grades() if of_cases else ())
+    values.check_scenario_types()
+    tally = opened.tally(detailed=False)  # counted anew: a summary that is stored in the folder decides nothing
+    for grade in opened.grades():
+        tally.add(grade)
+    summary = tally.summary()
+    estimates = {**summary.metrics, **{measure.name: values.estimate(measure) for measure in of_cases}}
+    changes: dict[str, MetricChange | None] = {}
     warnings: list[str] = []
-    comparison = None
     if thresholds.max_drop and summary.scored:
         before = baseline if isinstance(baseline, Run) else Run(thresholds.baseline)
         (against,) = compare(before, opened)
-        comparison = against.comparison
+        base_values = CaseValues(of_cases, before.grades() if of_cases else ())
+        changes = {**against.comparison.metrics, **{measure.name: values.compare(base_values, measure) for measure in of_cases}}
         if against.differing_settings:
             settings = ", ".join(against.differing_settings)
             warnings.append(f"{opened.folder} and {before.folder} were graded with different settings: {settings}")
         if unfinished := _unfinished(before):
             warnings.append(f"the baseline is unfinished: {unfinished}")
-    checks = check_gate(thresholds, summary, comparison, unfinished=_unfinished(opened))
+    checks = check_gate(thresholds, Measured(summary.scored, summary.errors, estimates, changes), unfinished=_unfinished(opened))
     return GateResult(opened.label, str(opened.folder), checks, warnings)
 
 
@@ -222,15 +231,16 @@ def refuse_run_file(run: Run, path: str) -> None:
         raise BadInput(f"{path}: cannot be overwritten, because it is a file of the run {run.folder}")
 
 
-def _check_configured_metrics(gate: Gate, metrics: Collection[str], file: str) -> None:
-    """Raise `BadInput` for an unknown metric in the table `[gate]`, with the name of the file."""
-    for key, thresholds in (("min", gate.min), ("max_drop", gate.max_drop)):
+def _gate_measures(gate: Gate, configured: Gate, run: Run, file: str) -> dict[str, Measure]:
+    """Return what the thresholds are about. For an unknown metric in the table `[gate]`, `BadInput` names the file."""
+    pass_metric = "process.reliability" if run.scenarios else "call.pass"
+    for key, thresholds in (("min", configured.min), ("max_drop", configured.max_drop)):
         for name in thresholds:
-            if name not in metrics:
-                raise BadInput(
-                    f"{scrub(file)}: [gate] {key}: unknown metric {name!r}{did_you_mean(name, metrics)}",
-                    "callmark gate RUN --list lists the metrics of a run.",
-                )
+            try:
+                parse_measure(name, run.info.metrics, pass_metric=pass_metric)
+            except BadInput as error:
+                raise BadInput(f"{scrub(file)}: [gate] {key}: {error}", error.hint) from None
+    return gate_measures(gate, run.info.metrics, pass_metric=pass_metric)
 
 
 def _unfinished(run: Run) -> str:

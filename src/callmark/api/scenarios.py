@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.yaml_text import read_yaml
+from callmark.calls.yaml_text import MAX_CHARACTERS, read_yaml
 from callmark.errors import BadInput
 from callmark.formats import Output
+from callmark.formats.regular_files import read_regular
 from callmark.formats.scenarios import write
 from callmark.simulation.scenario_templates import fill_templates
 from callmark.synthesis.options import SEED
@@ -100,9 +101,11 @@ def synth_scenarios(
     )
 
 
-def _read_text(file: "Traversable", name: str) -> str:
+def _read_text(file: "Traversable", name: str, *, regular: bool = False) -> str:
+    """Return the text of a file. With `regular`, for a file that the user did not name, a pipe or a device raises `BadInput`."""
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        data = read_regular(str(file), name, most=MAX_CHARACTERS) if regular and isinstance(file, Path) else file.read_bytes()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput(f"{name}: not valid UTF-8") from None
     except FileNotFoundError:
@@ -124,7 +127,7 @@ def _read_tables(folder: "Traversable", *, required: bool) -> dict[str, list[dic
 def read_table(file: "Traversable") -> list[dict[str, Any]]:
     """Return the rows of a CSV file, without blank lines. Cells are text, except in columns marked as JSON."""
     name = file.name
-    reader = csv.reader(io.StringIO(_read_text(file, name), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(_read_text(file, name, regular=True), newline=""), strict=True)
     rows: list[dict[str, Any]] = []
     columns: list[str] = []
     try:

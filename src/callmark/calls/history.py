@@ -4,9 +4,10 @@ It has the messages before the one with the call, the text of that message, and 
 A message without calls has only the messages before it. Sizes are computed without building a history.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from typing import overload
 
 from callmark.calls.messages import call_texts, message_texts, replace_calls
 from callmark.calls.results import MatchedResults, match_results
@@ -23,6 +24,7 @@ class Histories:
         self.conversation = conversation
         self._openai = conversation.original.openai_calls and conversation.original.messages is conversation.messages
         self._last_calls: tuple[int, list[bytes]] = (-1, [])
+        self._last_results: tuple[int, range | list[int | None]] = (-1, [])
 
     @cached_property
     def texts(self) -> Sequence[Text]:
@@ -52,18 +54,37 @@ class Histories:
         )  # fmt: skip
 
     def before(self, index: int, call: int | None) -> History:
-        """Return the history of a call of the message at `index`; None for all its calls, and for a message without calls."""
-        messages, texts = self.conversation.messages, self.texts
+        """Return the history of a call of the message at `index`; None for all its calls, and for a message without calls.
+
+        The JSON is built when it is read: that of a message with many calls is as long as all of them.
+        """
+        messages = self.conversation.messages
         message = messages[index]
         if not message.calls or (not call and not message.text):
-            return messages[:index], texts[:index]
-        earlier = self.call_texts(index)[:call] if call else []
-        own = Message(message.role, message.text, message.calls[: len(earlier)], None, message.name)
-        results = sorted(found for place in range(len(earlier)) if (found := self._results.by_call.get((index, place))) is not None)
-        return (
-            (*messages[:index], own, *[messages[at] for at in results]),
-            [*texts[:index], replace_calls(texts[index], earlier), *[texts[at] for at in results]],
-        )
+            return messages[:index], _HistoryTexts(index, lambda: list(self.texts[:index]))
+        earlier = message.calls[: call or 0]
+        own = Message(message.role, message.text, earlier, None, message.name)
+        given = self._results_of(index)[: len(earlier)]
+        if isinstance(given, range):  # the results follow in the order of the calls, as almost always
+            results: Sequence[int] = given
+            found = (*messages[:index], own, *messages[given.start : given.stop])
+        else:
+            results = sorted(result for result in given if result is not None)
+            found = (*messages[:index], own, *[messages[at] for at in results])
+        return found, _HistoryTexts(len(found), lambda: self._texts_before(index, len(earlier), results))
+
+    def _texts_before(self, index: int, calls: int, results: Sequence[int]) -> list[Text]:
+        texts = self.texts
+        return [*texts[:index], replace_calls(texts[index], self.call_texts(index)[:calls]), *map(texts.__getitem__, results)]
+
+    def _results_of(self, message: int) -> range | list[int | None]:
+        """Return the message with the result of each call of a message; None for a call without one."""
+        if self._last_results[0] != message:
+            number = len(self.conversation.messages[message].calls)
+            found = [self._results.by_call.get((message, place)) for place in range(number)]
+            in_order = range(found[0], found[0] + number) if found and found[0] is not None else range(0)
+            self._last_results = (message, in_order if found == list(in_order) else found)
+        return self._last_results[1]
 
     def ends_in_assistant(self, index: int, call: int | None) -> bool:
         """Return whether the last message of the history of a call is one of the assistant."""
@@ -97,3 +118,33 @@ class Histories:
     @cached_property
     def _offsets(self) -> list[int]:
         return list(accumulate((len(bytes(text)) + 1 for text in self.texts), initial=0))
+
+
+class _HistoryTexts(Sequence[Text]):
+    """The JSON of each message of a history, built when it is first read."""
+
+    def __init__(self, number: int, build: Callable[[], list[Text]]) -> None:
+        self._number, self._build = number, build
+
+    def __len__(self) -> int:
+        return self._number
+
+    @overload
+    def __getitem__(self, at: int) -> Text: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Text]: ...
+    def __getitem__(self, at: int | slice) -> Text | list[Text]:
+        return self._texts[at]
+
+    def __iter__(self) -> Iterator[Text]:
+        return iter(self._texts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._texts == list(other)
+
+    def __reduce__(self) -> tuple[type[list[Text]], tuple[list[Text]]]:
+        return list, (self._texts,)  # for another process
+
+    @cached_property
+    def _texts(self) -> list[Text]:
+        return self._build()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from callmark.errors import EvaluatorError
 
 MAX_CHECKS = 1_000_000
+PREPARATION = 1_001  # further checks: the first matcher itself, and a look at each member of the largest `$set`
 CHARACTERS = 1000  # of a text that one check reads
 _SHORT = 100  # characters; preparing a shorter text takes as long as looking it up
 
@@ -30,7 +31,7 @@ class MatchBudget:
     __slots__ = ("_prepared", "inside", "left")
 
     def __init__(self) -> None:
-        self.left = MAX_CHECKS
+        self.left = MAX_CHECKS + PREPARATION
         self.inside = False
         self._prepared: dict[tuple[Any, Any], Any] = {}
 

@@ -10,6 +10,7 @@ null, blank strings and values listed in the schema (`enum`, `const`, `default`)
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, cast
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec import Struct
 from callmark.calls.messages import RESULT_ROLES
 from callmark.calls.schema import child_schemas, format_path, properties
 from callmark.calls.source_index import SOURCE_ROLES, SourceIndex, Value, has_bounded
-from callmark.calls.value_keys import MAX_WITHOUT_KEY, all_keys, value_key
+from callmark.calls.value_keys import ComparisonBudget, value_key
 from callmark.calls.values import exact
 from callmark.types import Call, Message, Tool
 
@@ -26,6 +27,7 @@ DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments the model comput
 _WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # neither a number nor a date
 _LISTING_KEYS = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that may list values
 _MAX_INDEXES = 64  # enums
+_LATE = 100  # messages that are searched one by one, from the last
 _FEW = 20  # values that are searched for, or compared, one by one
 _FOLDS_TO_A_LETTER = "\u0345"  # the one character that is not a letter, but becomes one when case-folded
 
@@ -51,7 +53,7 @@ def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
         for text in value if value.__class__ is list and len(value) <= _FEW else (value,):
             if text.__class__ is not str or not text:
                 return False
-            for message in reversed(messages):
+            for message in islice(reversed(messages), _LATE):
                 source = message.text
                 if text in source and message.role in SOURCE_ROLES and has_bounded(source, text) and _FOLDS_TO_A_LETTER not in source:
                     break
@@ -65,7 +67,7 @@ def fast_hallucinated(value: Value, messages: Sequence[Message]) -> bool:
 
     Most hallucinated values are like that, and this is faster than `SourceIndex`. False requires a full search.
     """
-    word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str else None
+    word = _WORD_WITH_DIGITS.fullmatch(value) if value.__class__ is str and len(messages) <= _LATE else None
     if word is None:
         return False
     digits = word[1]
@@ -127,27 +129,41 @@ def _lists_nothing(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) 
 
 def _is_listed(value: Any, schemas: Sequence[dict[str, Any]]) -> bool:
     for schema in schemas:
-        single = (schema[key] for key in ("const", "default") if key in schema)
-        listed = schema["enum"] if isinstance(schema.get("enum"), list) else ()
-        if any(exact(item, value) for item in (*single, *_candidates(listed, value))):
+        if any(exact(schema[key], value) for key in ("const", "default") if key in schema):
+            return True
+        listed = schema.get("enum")
+        if isinstance(listed, list) and (any(exact(item, value) for item in listed) if len(listed) <= _FEW else _index(listed).has(value)):
             return True
     return False
 
 
-def _candidates(listed: Sequence[Any], value: Any) -> Sequence[Any]:
-    """Return the items of an enum that may equal the value. A long enum is indexed once, because it may be checked for many values."""
-    if len(listed) <= _FEW:
-        return listed
-    index = _enum_indexes.get(id(listed))
-    if index is None:
+class _EnumIndex:
+    """A long enum, indexed once, because it may be checked for many values."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+        self._by_key: dict[Hashable, list[Any]] = {}
+        self._budget = ComparisonBudget()
+        for item in items:
+            self._by_key.setdefault(value_key(item), []).append(item)
+
+    def has(self, value: Any) -> bool:
+        """Return whether one of the items equals the value by `exact`."""
+        key = value_key(value)
+        for item in self.items if key is None else chain(self._by_key.get(key, ()), self._by_key.get(None, ())):
+            if exact(item, value):
+                return True
+            self._budget.spend()
+        return False
+
+
+def _index(listed: Sequence[Any]) -> _EnumIndex:
+    found = _enum_indexes.get(id(listed))
+    if found is None:
         if len(_enum_indexes) >= _MAX_INDEXES:
             _enum_indexes.clear()
-        by_key: dict[Hashable, list[Any]] = {}
-        for item in listed:
-            by_key.setdefault(value_key(item), []).append(item)
-        index = _enum_indexes[id(listed)] = by_key, listed  # which keeps the list, and its id, alive
-    same_key = [item for key in all_keys(value) if key is not None for item in index[0].get(key, ())]
-    return [*same_key, *index[0].get(None, ())[:MAX_WITHOUT_KEY]]
+        found = _enum_indexes[id(listed)] = _EnumIndex(listed)  # which keeps the list, and its id, alive
+    return found
 
 
-_enum_indexes: dict[int, tuple[dict[Hashable, list[Any]], Sequence[Any]]] = {}
+_enum_indexes: dict[int, _EnumIndex] = {}

@@ -9,15 +9,15 @@
 Steps are matched from left to right. The first step is always the first call that matches it; after `>>`, every later call is tried. A
 malformed call matches no step, but counts as a call in the sequence.
 
-Patterns are matched in linear time: results and arguments that must be equal are found by their keys. Of the few values without a key, a
-result is compared with the next hundred.
+Patterns are matched in linear time: results and arguments that must be equal are found by their keys. Where too many have the same key and
+are not equal, or have no key, `BadInput` is raised (`ComparisonBudget`).
 """
 
 import json
 import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from msgspec import Struct
 from callmark.calls.globs import matches_glob
 from callmark.calls.results import match_results
 from callmark.calls.strict import NotStrict, parse
-from callmark.calls.value_keys import MAX_WITHOUT_KEY, all_keys, value_key
+from callmark.calls.value_keys import ComparisonBudget, value_key
 from callmark.calls.values import exact
 from callmark.errors import BadInput
 from callmark.types import Call, Conversation
@@ -139,10 +139,10 @@ class _Followers:
         self._step, self._calls, self._matching = step, calls, matching
         self._known = frozenset(matching)
         self._by_key: dict[Hashable, list[int]] = {}
+        self._budget = ComparisonBudget()
         if _takes_results(step):
             for index in matching:
                 self._by_key.setdefault(_argument_key(step, calls[index].call), []).append(index)
-        self._without_key = self._by_key.pop(None, [])
 
     def first(self, before: int) -> int | None:
         """Return the first call that may follow this one, or None."""
@@ -152,17 +152,18 @@ class _Followers:
         return min((index for index in found if index is not None), default=None)
 
     def _groups(self, before: int) -> Iterator[list[int]]:
+        """Yield the lists of calls among which may be one that follows, each in order."""
         if not _takes_results(self._step):
             yield self._matching
         elif self._calls[before].result is not None:
-            yield from (self._by_key[key] for key in _result_keys(self._step, self._calls[before]) if key in self._by_key)
-            start = bisect_right(self._without_key, before)
-            yield self._without_key[start : start + MAX_WITHOUT_KEY]
+            keys = _result_keys(self._step, self._calls[before])
+            yield from [self._matching] if None in keys else (self._by_key[key] for key in (*keys, None) if key in self._by_key)
 
     def _first_of(self, group: list[int], before: int) -> int | None:
         for at in range(bisect_right(group, before), len(group)):
             if _takes(self._step, self._calls[before], self._calls[group[at]]):
                 return group[at]
+            self._budget.spend()
         return None
 
 
@@ -174,7 +175,8 @@ def _ends_after(step: PatternStep, calls: Sequence[CallWithResult], ends: list[i
     if not _takes_results(step):
         return [index for index in matching if ends and index > ends[0]]
     found = []
-    by_key: dict[Hashable, list[int]] = {}  # the ends so far, by what their results may be equal to
+    budget = ComparisonBudget()
+    by_key: dict[Hashable, list[int]] = {}  # the ends so far, by what their results may be equal to; None: anything
     position = 0
     for index in matching:
         while position < len(ends) and ends[position] < index:
@@ -182,9 +184,11 @@ def _ends_after(step: PatternStep, calls: Sequence[CallWithResult], ends: list[i
                 by_key.setdefault(key, []).append(ends[position])
             position += 1
         key = _argument_key(step, calls[index].call)
-        candidates = ends[max(position - MAX_WITHOUT_KEY, 0) : position] if key is None else by_key.get(key, ())
-        if any(_takes(step, calls[end], calls[index]) for end in candidates):
-            found.append(index)
+        for end in ends[:position] if key is None else chain(by_key.get(key, ()), by_key.get(None, ())):
+            if _takes(step, calls[end], calls[index]):
+                found.append(index)
+                break
+            budget.spend()
     return found
 
 
@@ -234,12 +238,12 @@ def _argument_key(step: PatternStep, call: Call) -> Hashable:
 
 
 def _result_keys(step: PatternStep, call: CallWithResult) -> list[Hashable]:
-    """Return the keys of the arguments that a result may provide; none without a result."""
+    """Return the keys of the arguments that a result may provide; None among them if it may provide any, and none without a result."""
     if call.result is None:
         return []
     names = [key for key, pattern in step.arguments if pattern.kind == "result"][:_MAX_RESULTS]
-    values = [{key for value in _result_values(call.result, name) for key in all_keys(value) if key is not None} for name in names]
-    return list(product(*values))
+    values = [{value_key(value) for value in _result_values(call.result, name)} for name in names]
+    return [None] if any(None in keys for keys in values) else list(product(*values))
 
 
 def _read_step(text: str, at: int, gap: Literal["first", "next", "later"]) -> tuple[PatternStep, int]:

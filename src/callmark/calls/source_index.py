@@ -4,12 +4,15 @@ Text is found ignoring case and extra white space, bounded by characters that ar
 notation; a date in any form that `dates` reads. In a string of six words or more, only the words with a digit need a source.
 
 A few values are searched for one after the other, which is fastest. `prepare` searches for many values at once, so that the time is linear
-in the size of the conversation instead of the product of its values and its text.
+in the size of the conversation instead of the product of its values and its text. The decision points of one conversation extend each
+other's index, so that each message is indexed once.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 from callmark.calls.dates import find_dates, parse_date, search_key, written_keys
@@ -22,11 +25,13 @@ from callmark.types import Message
 SOURCE_ROLES = RESULT_ROLES | {"user", "system", "developer"}
 LONG_TEXT = 6  # words; in longer texts, only words with a digit need a source
 FEW_VALUES = 200  # values up to which searching for one after the other is faster
+FEW_TEXTS = 100  # texts up to which searching all of them is faster than indexing their words
 
 Value = str | int | float
-Kind = Literal["numbers", "date_keys", "words"]  # properties of a text
+Kind = Literal["numbers", "date_keys", "words", "parts"]  # properties of a text
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
+_PART = re.compile(r"[^\W_]+")  # letters and digits; a bounded phrase contains whole parts
 _NUMBER_START = tuple("-0123456789")
 _LONGEST_NUMBER = 400
 _MAX_TRIES = 100  # occurrences checked one by one before the whole text is marked
@@ -39,26 +44,30 @@ class SourceIndex:
     """An index of messages, to search for values. The assistant's text is ignored."""
 
     def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self._sources = [(index, message) for index, message in enumerate(messages) if message.role in SOURCE_ROLES and message.text]
+        self._messages = messages
+        self._sources = list(_sources(messages, 0))
         self._folded_texts: list[_Text] = []  # of the first of these
-        self._prepared: _PreparedTexts | None = None
-        self._found: dict[tuple[str, Hashable], int | None] = {}
+        self._prepared: dict[str, int | None] | None = None  # the first message of each of many phrases
+        self._searches = _Searches()
 
     def extend(self, messages: Sequence[Message]) -> "SourceIndex":
-        """Return an index of these messages. If they begin with the messages of this index, its work is reused."""
-        index = SourceIndex(messages)
-        known = len(self._folded_texts)
-        if known <= len(index._sources) and all(
-            [one[0] == other[0] and one[1] is other[1] for one, other in zip(self._sources[:known], index._sources, strict=False)]  # noqa: C419 - faster
-        ):
-            index._folded_texts = self._folded_texts[:known]
+        """Return an index of these messages. What it has in common with this index is reused, and its searches are continued."""
+        shared = common_beginning(self._messages, messages)
+        kept = bisect_left(self._sources, shared, key=itemgetter(0))
+        index = SourceIndex()
+        index._messages = messages
+        index._sources = [*self._sources[:kept], *_sources(messages, shared)]
+        index._folded_texts = self._folded_texts[:kept]
+        if kept == len(self._sources):
+            index._searches, self._searches = self._searches, _Searches()  # only one of them may continue a search
         return index
 
     def prepare(self, values: Iterable[Value]) -> None:
         """Search for all these values at once, if there are many. `find` returns the same with and without it."""
         phrases = {phrase: None for value in values for phrase in _phrases(value)}
         if len(phrases) > FEW_VALUES:
-            self._prepared = _PreparedTexts(phrases, self._texts)
+            found = first_texts(phrases, ((text.index, text.folded) for text in self._texts))
+            self._prepared = {phrase: found.get(phrase) for phrase in phrases}
 
     def find(self, value: Value, before: int | None = None) -> int | None:
         """Return the index of the first message that contains the value, or None. Messages from `before` on are ignored."""
@@ -99,39 +108,51 @@ class SourceIndex:
         return self._first("numbers", number, before)
 
     def _phrase(self, needle: str, before: int | None) -> int | None:
-        if self._prepared is not None and needle in self._prepared.searched:
-            return _limit(self._prepared.phrases.get(needle), before)
-        return _limit(self._first_text("phrase", needle, lambda text: text.has(needle)), before)
+        if self._prepared is not None and needle in self._prepared:
+            return _limit(self._prepared[needle], before)
+        return _limit(self._searches.phrase(needle, self._texts), before)
 
     def _first(self, kind: Kind, key: Hashable, before: int | None) -> int | None:
-        if self._prepared is not None:
-            return _limit(self._prepared.first(kind).get(key), before)
-        return _limit(self._first_text(kind, key, lambda text: key in getattr(text, kind)), before)
-
-    def _first_text(self, kind: Kind | Literal["phrase"], key: Hashable, has_value: Callable[["_Text"], bool]) -> int | None:
-        """Return the index of the first message that has the value. Many calls may have the same value, so it is searched for once."""
-        if (kind, key) not in self._found:
-            self._found[kind, key] = next((text.index for text in self._texts if has_value(text)), None)
-        return self._found[kind, key]
+        texts = self._texts
+        if self._prepared is None and len(texts) <= FEW_TEXTS:
+            return _limit(next((text.index for text in texts if key in getattr(text, kind)), None), before)
+        return _limit(self._searches.first(kind, texts).get(key), before)
 
 
-class _PreparedTexts:
-    """The first message that contains each of the phrases, and, on demand, each number, date or word of the texts."""
+class _Searches:
+    """What was found in the texts of a conversation. As it grows, each text is searched once for a phrase, and indexed once."""
 
-    def __init__(self, phrases: dict[str, None], texts: Sequence["_Text"]) -> None:
-        self.searched = phrases
-        self.phrases = first_texts(phrases, ((text.index, text.folded) for text in texts))
-        self._texts = texts
-        self._first: dict[Kind, dict[Hashable, int]] = {}
+    def __init__(self) -> None:
+        self._phrases: dict[str, tuple[int | None, int]] = {}  # the first message, and the number of texts that were searched
+        self._indexes: dict[Kind, tuple[dict[Hashable, int], int]] = {}  # the first message, and the number of texts that were indexed
 
-    def first(self, kind: Kind) -> dict[Hashable, int]:
+    def phrase(self, needle: str, texts: Sequence["_Text"]) -> int | None:
+        """Return the first message that contains a phrase."""
+        found, searched = self._phrases.get(needle, (None, 0))
+        if found is None and searched < len(texts):
+            start = max(searched, self._first_possible(needle, texts))
+            found = next((texts[at].index for at in range(start, len(texts)) if texts[at].has(needle)), None)
+            self._phrases[needle] = found, len(texts)
+        return found
+
+    def first(self, kind: Kind, texts: Sequence["_Text"]) -> Mapping[Hashable, int]:
         """Return the first message of each number, date or word."""
-        if kind not in self._first:
-            self._first[kind] = {}
-            for text in self._texts:
-                for key in getattr(text, kind):
-                    self._first[kind].setdefault(key, text.index)
-        return self._first[kind]
+        index, indexed = self._indexes.get(kind, ({}, 0))
+        for text in texts[indexed:]:
+            for key in getattr(text, kind):
+                index.setdefault(key, text.index)
+        self._indexes[kind] = index, len(texts)
+        return index
+
+    def _first_possible(self, needle: str, texts: Sequence["_Text"]) -> int:
+        """Return the position of the first text that may contain a phrase: each of its parts has appeared by then."""
+        if len(texts) <= FEW_TEXTS:
+            return 0
+        first = self.first("parts", texts)
+        indexes = [first.get(part) for part in _PART.findall(needle)]
+        if None in indexes:
+            return len(texts)
+        return bisect_left(texts, max(filter(None, indexes), default=0), key=attrgetter("index"))
 
 
 class _Text:
@@ -156,6 +177,11 @@ class _Text:
         """The words without punctuation at their edges, as a set, because searching for many words one by one is slow."""
         return set(map(strip_punctuation, self.folded.split()))
 
+    @property
+    def parts(self) -> list[str]:
+        """The sequences of letters and digits."""
+        return _PART.findall(self.folded)
+
     def has(self, needle: str) -> bool:
         """Return whether the text contains the needle, bounded by characters that are neither letters nor digits."""
         found = has_bounded(self.folded, needle)
@@ -164,6 +190,18 @@ class _Text:
     @cached_property
     def _marked(self) -> str:
         return _mark_boundaries(self.folded)
+
+
+def common_beginning(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """Return a number of messages that both begin with: all of them, or a few less, because only the last few may differ."""
+    size, step = min(len(one), len(other)), 1
+    while size and one[:size] != other[:size]:  # which takes no time for messages that are the same object
+        size, step = max(size - step, 0), 2 * step
+    return size
+
+
+def _sources(messages: Sequence[Message], start: int) -> Iterator[tuple[int, Message]]:
+    return ((at, messages[at]) for at in range(start, len(messages)) if messages[at].role in SOURCE_ROLES and messages[at].text)
 
 
 def has_bounded(text: str, needle: str) -> bool | None:

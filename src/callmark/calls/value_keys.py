@@ -5,19 +5,35 @@ from typing import Any
 
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.words import normalize
+from callmark.errors import BadInput
 
-MAX_WITHOUT_KEY = 100  # values without a key that a value is compared with, where nothing else bounds their number
+MAX_COMPARISONS = 1_000_000  # of values that may be equal by their keys and are not, or have no key, in one search
 
-_NULL = ("null",)
+_NULL, _BOOLEANS = ("null",), (("false",), ("true",))
 _JSON_STARTS = frozenset("{[-0123456789tfn")
-_NESTED_STARTS = frozenset("{[")
+
+
+class ComparisonBudget:
+    """The comparisons that are left to a search. Values of usual texts have different keys, so a search that needs more is refused."""
+
+    def __init__(self) -> None:
+        self._left = MAX_COMPARISONS
+
+    def spend(self) -> None:
+        """Count a comparison. If none is left, raise `BadInput`."""
+        self._left -= 1
+        if self._left < 0:
+            raise BadInput(
+                f"a search for equal values needs more than {MAX_COMPARISONS:,} comparisons, because too many of them may be equal",
+                "Normalize JSON texts in the values to Unicode NFC, and write numbers without quotes.",
+            )
 
 
 def value_key(value: Any) -> Hashable:
     """Return a key that is the same for values that are equal by `exact`, and may be the same for others.
 
-    None means that the value has no key and must be compared: it contains an object of another type, or a JSON text whose escapes may
-    combine with the characters after them when it is normalized.
+    None means that the value has no key and must be compared: it contains an object of another type, or a JSON text that has another
+    value once it is normalized, because of its object keys, or because of a mark that combines with the escape before it.
     """
     if isinstance(value, str):
         return _text_key(value)
@@ -29,30 +45,24 @@ def value_key(value: Any) -> Hashable:
         return None if None in keys else keys
     if value is None:
         return _NULL
+    if isinstance(value, bool):
+        return _BOOLEANS[value]
     return value if isinstance(value, int | float) else None
 
 
-def all_keys(value: Any) -> set[Hashable]:
-    """Return every key that a value equal to this one may have. None is one of them if it may have any."""
-    if not isinstance(value, str):
-        return {value_key(value)}
-    text = normalize(value, "NFC").strip()
-    return {text, *(value_key(read) for read in (*_read(value), *_read(text)))}
-
-
 def _text_key(text: str) -> Hashable:
-    has_escapes = "\\" in text and not text.isascii()
-    text = normalize(text, "NFC").strip()
-    if has_escapes and text[:1] in _NESTED_STARTS:
+    normal = normalize(text, "NFC").strip()
+    key = _json_key(normal, normal)
+    if normal != text and normal[:1] in _JSON_STARTS and _json_key(text, key) != key:
         return None
-    return next((value_key(read) for read in _read(text)), text)
+    return key
 
 
-def _read(text: str) -> list[Any]:
-    """Return the value of a JSON text that is not a string, in a list; an empty list for any other text."""
+def _json_key(text: str, otherwise: Hashable) -> Hashable:
+    """Return the key of the value of a JSON text; another key for a text that is not JSON, or is the JSON of a string."""
     if text.strip()[:1] not in _JSON_STARTS:
-        return []
+        return otherwise
     try:
-        return [parse(text)]
+        return value_key(parse(text))
     except NotStrict:
-        return []
+        return otherwise

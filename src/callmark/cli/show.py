@@ -24,7 +24,7 @@ from callmark.wording import pluralize
 @option("--id", "row_id", group="Row", metavar="ID", help="Show the row with this ID.")
 @option("--most-calls", group="Row", is_flag=True, help="Show the row with the most calls.")
 @option("--search", group="Row", metavar="TEXT", help="Show the first row that contains TEXT, ignoring case.")
-@option("--full", group="Output", is_flag=True, help="Print long texts in full.")
+@option("--full", group="Output", is_flag=True, help="Do not shorten long text.")
 @option("--markdown", "as_markdown", group="Output", is_flag=True, help="Print Markdown.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the row as it is in the file.")
 @dataset_options()
@@ -42,7 +42,7 @@ def command(
     """Show one row as it was understood.
 
     Shows its format, messages, tool calls and results, expected calls and tools; then what is malformed and why, and which fields of the
-    row are not used. Shows the first row of the file unless an option selects another. Long texts are shortened.
+    row are not used. Shows the first row of the file unless an option selects another. Long text is shortened.
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("only one of --row, --id, --most-calls and --search can be given: each selects a row")
@@ -71,7 +71,7 @@ def command(
         if number is not None:
             raise BadInput(f"{file}: no row {number}; the file has {pluralize(rows, 'row')}")
         criterion = f"has the ID {row_id!r}" if row_id is not None else f"contains {search!r}"
-        raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "--row N selects a row by its line.")
+        raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "Use --row N to select a row by its line number.")
     place = selected.place or Place("", 1)
 
     def reread(row: bytes) -> Conversation:

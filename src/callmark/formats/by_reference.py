@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 _DEFINITION = re.compile(rb'\s*\{\s*"(?:tools|conversation)"\s*:')
 _OWN_INPUT = ("messages", "tools", "functions", "item")  # keys of a row that has its input itself
+MAX_SIZE = 100_000  # messages and calls of a conversation
 _SHOWN_ID = 80  # characters
 
 
@@ -154,6 +155,7 @@ class ReferenceWriter:
         written = self._conversations.setdefault(name, "")
         if written == digest:
             return
+        _refuse_long_conversation(conversation, name)
         if written:
             raise BadInput(f"two conversations have the ID {name[:_SHOWN_ID]!r}, so their records could not be told apart")
         self._conversations[name] = digest
@@ -191,16 +193,27 @@ def _read_conversation(text: bytes, place: Place, context: ReadContext) -> Histo
     wire = _decode(_decode_conversation, text, "conversation")
     for key in ("tools", "functions"):
         if key in _decode_fields(text):
-            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in the rows before")
+            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in an earlier row")
     body = b'{"messages":%b}' % bytes(wire.messages)
     try:
         found = openai.read(body, place, ReadContext())
     except BadInput as error:
         raise BadInput(f"conversation.{error}", error.hint) from None
     name = _read_id(wire.id, "conversation")
+    _refuse_long_conversation(found, name)
     raw_tools, tools = context.default_tools if wire.tools_ref is None else context.references.tools(wire.tools_ref)
     original = structs.replace(found.original, tools=tools, raw_tools=raw_tools)
     return Histories(structs.replace(found, id=name, tools=tools, original=original))
+
+
+def _refuse_long_conversation(conversation: Conversation, name: str) -> None:
+    """Raise `BadInput` for a conversation that is too long: each of its records is read with all messages and calls before it."""
+    size = len(conversation.messages) + sum(len(message.calls) for message in conversation.messages)
+    if size > MAX_SIZE:
+        raise BadInput(
+            f"conversation {name[:_SHOWN_ID]!r}: expected at most {MAX_SIZE:,} messages and calls, got {size:,}",
+            "Split the conversation into several.",
+        )
 
 
 def _check_source(source: Source, conversation: Conversation) -> None:

@@ -1,4 +1,5 @@
-"""Open regular files only, where a path comes from data and not from the user: a run folder, or a path in its `run.json`.
+"""Open regular files only, where a path comes from data and not from the user: a run folder, a path in its `run.json`, `callmark.toml` and
+`.env` in the current folder.
 
 A named pipe would block forever, a device may act when it is opened, and a link could lead to any file of the user. All of these raise
 `BadInput` that says what was found. Reading a regular file does not block, except on a file system that does not respond.
@@ -7,6 +8,7 @@ A named pipe would block forever, a device may act when it is opened, and a link
 import io
 import os
 import stat
+from typing import IO
 
 from callmark.errors import BadInput
 from callmark.formats.compression import BUFFER
@@ -19,13 +21,27 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISLNK, "a link"),
 )
-_HINT = "Someone else may have prepared this folder. Remove the file, or restore it from where the folder came from."
+_HINT = "Someone else may have prepared this folder. Replace it with a regular file, or restore it from where the folder came from."
 
 
 def open_regular(path: str, name: str, *, buffering: int = BUFFER) -> io.BufferedReader:
     """Open a regular file for reading. What cannot be opened raises `OSError`, and anything but a regular file `BadInput`."""
     refuse_irregular(path, name)
     return io.BufferedReader(io.FileIO(open_regular_descriptor(path, name, os.O_RDONLY)), buffering)
+
+
+def read_regular(path: str, name: str, *, most: int) -> bytes:
+    """Return the content of a regular file, links followed. One with more than `most` bytes raises `BadInput` as any other kind does."""
+    with open_regular(os.path.realpath(path), name) as file:
+        return read_at_most(file, name, most=most)
+
+
+def read_at_most(file: IO[bytes], name: str, *, most: int) -> bytes:
+    """Return the rest of an open file; `BadInput` if it has more than `most` bytes."""
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise BadInput(f"{name}: expected at most {most:,} bytes, got more")
+    return data
 
 
 def open_regular_descriptor(path: str, name: str, flags: int, mode: int = 0o666) -> int:
@@ -52,7 +68,7 @@ def path_inside(path: str, folder: str, name: str) -> str:
     """Return the path of a file in a folder with its links resolved. A link that leads out of the folder raises `BadInput`."""
     real_folder, real_path = os.path.realpath(folder), os.path.realpath(path)
     if os.path.commonpath((real_folder, real_path)) != real_folder:
-        raise BadInput(f"{name}: expected a regular file, got a link that leads out of the folder", _HINT)
+        raise BadInput(f"{name}: expected a regular file, got a link that points outside the folder", _HINT)
     return real_path
 
 

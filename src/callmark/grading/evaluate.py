@@ -49,7 +49,7 @@ class CheckedEvaluator:
         self.pure = dependencies(evaluator) is not None
         self._evaluate = evaluator.evaluate
         self._names = tuple([metric.name for metric in evaluator.metrics])
-        self._metrics = tuple([(f"{self.name}.{metric.name}", *(metric.bounds or _ANY_NUMBER)) for metric in evaluator.metrics])
+        self._metrics = tuple([(f"{self.name}.{metric.name}", *metric.limits) for metric in evaluator.metrics])
 
     def evaluate(self, attempt: Attempt) -> tuple[Result, Metrics]:
         """Return the result, and the applicable values by full name in the declared order.

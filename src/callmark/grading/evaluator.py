@@ -14,6 +14,7 @@ The built-in evaluators (`evaluators/`) and users' evaluators implement the same
                     and installed evaluators, not for `module:name`
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
@@ -23,6 +24,8 @@ from callmark.grading.attempt import Attempt
 from callmark.types import Note
 
 Dependency = Literal["agreement", "execution"]
+UNIT = (0.0, 1.0)  # the bounds of most metrics
+
 FaultRule = Literal["exact", "execution", "similar"]
 
 
@@ -44,12 +47,18 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     name: str
     label: str
     kind: Literal["rate", "mean", "count"] = "mean"
-    bounds: tuple[float, float] | None = (0.0, 1.0)
+    bounds: tuple[float, float] | None = UNIT
     higher_is_better: bool = True
     headline: bool = False
     unit: str = ""
     checks: tuple[str, ...] = ()
     bands: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest value that is accepted: the bounds, within [0, 1] for a rate, or the range of a finite number."""
+        least, greatest = self.bounds or (-sys.float_info.max, sys.float_info.max)
+        return (max(least, 0.0), min(greatest, 1.0)) if self.kind == "rate" else (least, greatest)
 
     def band(self, mean: float) -> str:
         """Return the description of the band of a mean; "" for a metric without bands."""

@@ -8,7 +8,7 @@ from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded
 from callmark.calls.schema import Schemas, fast_fits
-from callmark.calls.source_index import SourceIndex
+from callmark.calls.source_index import SourceIndex, common_beginning
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
 from callmark.grading.evaluator import Metric
@@ -16,8 +16,9 @@ from callmark.grading.faults import find_notes, hallucinated_values
 from callmark.grading.grade import Grade, best_attempt
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings, build_evaluators
-from callmark.types import Call, Case, Fault, Note, Prediction, Tool
+from callmark.types import Call, Case, Fault, Message, Note, Prediction, Tool
 
+_SHORT_PROMPT = 100  # messages that are counted again for every case
 _ONE_AGREEING_PAIR = ((0, 0, True),)
 
 
@@ -33,6 +34,7 @@ class Grader:
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = SourceIndex()
+        self._last_prompt: tuple[tuple[Message, ...], int] = ((), 0)  # and its characters
         self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
 
     @property
@@ -51,18 +53,18 @@ class Grader:
     def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
         """Return a record for each prediction; without predictions, one record with the error `no prediction`."""
         if not predictions:
-            return [_record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
+            return [self._record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
         expected = self._expected(case)
         records = []
         for prediction in predictions:
             if prediction.error:
-                records.append(_record(case, prediction, _names(case.expected)))
+                records.append(self._record(case, prediction, _names(case.expected)))
             elif not prediction.transcript and self._is_plainly_correct(expected, case, prediction.calls):
                 records.append(self._record_correct(case, prediction))
             else:
                 grade = self._grade(expected, case, prediction)
                 records.append(
-                    _record(
+                    self._record(
                         case,
                         prediction,
                         _names(expected[grade.alternative]),
@@ -138,48 +140,58 @@ class Grader:
             self._sources = attempt.built_sources or self._sources
         names = (call.name,)
         result = self.evaluators.correct_result or CombinedResult({})
-        return _record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
+        return self._record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
 
+    def _record(
+        self,
+        case: Case,
+        prediction: Prediction,
+        expected: tuple[str, ...],
+        actual: tuple[str, ...] = (),
+        result: CombinedResult | None = None,
+        pairs: tuple[tuple[int, int, bool], ...] = (),
+        *,
+        faults: tuple[Fault, ...] = (),
+        notes: tuple[Note, ...] = (),
+        alternative: int = 0,
+    ) -> GradeRecord:
+        """Return the record of a prediction: its grade or, without a result, its error."""
+        source = case.source
+        conversation, message = (source.conversation, source.message) if source else (None, None)
+        record = GradeRecord(
+            case.id,
+            prediction.trial,
+            prediction.error,
+            {} if result is None else result.metrics,
+            expected,
+            actual,
+            pairs,
+            faults,
+            notes,
+            alternative,
+            conversation,
+            message,
+            case.scenario_type,
+            case.group,
+            prediction.usage,
+            self._prompt_characters(case.messages) or None,
+            prediction.ending,
+            sum([each.role == "user" for each in prediction.transcript]) if prediction.transcript else None,
+            prediction.misses,
+        )
+        if result is None or not (result.reasons or result.pooled or result.categories or result.errors):
+            return record
+        return replace(record, reasons=result.reasons, pooled=result.pooled, categories=result.categories, evaluator_errors=result.errors)
 
-def _record(
-    case: Case,
-    prediction: Prediction,
-    expected: tuple[str, ...],
-    actual: tuple[str, ...] = (),
-    result: CombinedResult | None = None,
-    pairs: tuple[tuple[int, int, bool], ...] = (),
-    *,
-    faults: tuple[Fault, ...] = (),
-    notes: tuple[Note, ...] = (),
-    alternative: int = 0,
-) -> GradeRecord:
-    """Return the record of a prediction: its grade or, without a result, its error."""
-    source = case.source
-    conversation, message = (source.conversation, source.message) if source else (None, None)
-    record = GradeRecord(
-        case.id,
-        prediction.trial,
-        prediction.error,
-        {} if result is None else result.metrics,
-        expected,
-        actual,
-        pairs,
-        faults,
-        notes,
-        alternative,
-        conversation,
-        message,
-        case.scenario_type,
-        case.group,
-        prediction.usage,
-        sum([len(each.text) for each in case.messages]) or None,
-        prediction.ending,
-        sum([each.role == "user" for each in prediction.transcript]) if prediction.transcript else None,
-        prediction.misses,
-    )
-    if result is None or not (result.reasons or result.pooled or result.categories or result.errors):
-        return record
-    return replace(record, reasons=result.reasons, pooled=result.pooled, categories=result.categories, evaluator_errors=result.errors)
+    def _prompt_characters(self, messages: tuple[Message, ...]) -> int:
+        """Return the length of a prompt. Long ones mostly continue the last one, of which they share the beginning."""
+        if len(messages) <= _SHORT_PROMPT:
+            return sum([len(message.text) for message in messages])
+        before, characters = self._last_prompt
+        shared = common_beginning(before, messages)
+        characters += sum([len(message.text) for message in messages[shared:]]) - sum([len(message.text) for message in before[shared:]])
+        self._last_prompt = messages, characters
+        return characters
 
 
 def _names(calls: tuple[Call, ...]) -> tuple[str, ...]:

@@ -19,11 +19,13 @@ from msgspec import Struct
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.formats.regular_files import read_regular
 from callmark.models.redaction import HIDDEN, MIN_LENGTH, Secrets
 
 T = TypeVar("T")
 
 ENV_FILE = ".env"
+_MAX_ENV_FILE = 1_000_000  # bytes
 
 _SECRET_WORDS = frozenset({"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS"})
 _SECRET_PARTS = re.compile(r"^.*@|(?<=\?)[^#]+|(?<=:)(?![0-9]{1,6}(?:[/?#]|$))[^/?#]+", re.DOTALL)  # the last: not a port
@@ -176,7 +178,7 @@ def read_url(text: str, keys: Keys, *, where: str, example: str) -> Url:
     except ValueError as error:
         problem = _INVALID_PORT if "port" in str(error).lower() else "is not valid"
     if problem:
-        raise BadInput(f"{where} {problem}: expected an address like {example}, got {mask_address(text, keys)}")
+        raise BadInput(f"{where} {problem}: expected a URL like {example}, got {mask_address(text, keys)}")
     user, _, host = parts.netloc.rpartition("@")
     basic = ""
     if user:
@@ -224,13 +226,13 @@ def _read_env_file(path: Path) -> dict[str, str]:
     from dotenv.parser import parse_stream  # dotenv_values only logs invalid lines
 
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular(str(path), str(path), most=_MAX_ENV_FILE).decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not UTF-8 text") from None
     values: dict[str, str] = {}
-    for binding in parse_stream(StringIO(text)):
+    for binding in parse_stream(StringIO(text, newline=None)):
         if binding.error:
             whole = binding.original.string
             line = binding.original.line + whole[: len(whole) - len(whole.lstrip())].count("\n")

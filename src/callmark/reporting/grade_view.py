@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from callmark.analysis.interpretations import MIN_CASES
-from callmark.analysis.numbers import format_interval, format_score
+from callmark.analysis.numbers import explain_interval, format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
 from callmark.grading.evaluator import Metric
 from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
@@ -73,16 +73,17 @@ def _headline(console: Console, summary: Summary, name: str, width: int) -> None
     if name not in summary.metrics:
         return
     estimate = summary.metrics[name]
-    interval = format_interval(estimate.low, estimate.high)
-    label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), f"{interval:<16} ")
+    explained = explain_interval(estimate.mean, estimate.low, summary.conversations)
+    interval = "" if explained else f"{format_interval(estimate.low, estimate.high):<16} "
+    label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), interval)
     if name == "call.score":
         wrong = summary.scored - summary.correct - summary.correct_tools_only
-        partly = f"right tool, wrong arguments in {summary.correct_tools_only:,}"
-        counts = [f"correct in {summary.correct:,}", partly, f"wrong in {wrong:,}"]
+        partly = f"{summary.correct_tools_only:,} right tool, wrong arguments"
+        counts = [f"{summary.correct:,} correct", partly, f"{wrong:,} wrong"]
     else:
         counts = [f"every call correct in {round(estimate.mean * estimate.n):,} of {estimate.n:,}"]
     console.print()
-    print_parts(console, label, [Text(count, style="dim") for count in counts])
+    print_parts(console, label, [*([Text(explained)] if explained else []), *(Text(count, style="dim") for count in counts)])
 
 
 def _evaluators(console: Console, summary: Summary, definitions: Mapping[str, Metric], headline: str, width: int) -> None:
@@ -177,7 +178,7 @@ def _examples(fault: FaultSummary, width: int) -> str:
 
 def _example(fault: FaultSummary, example: FaultExample, limit: int) -> str:
     origins = [f"{example.hallucinated:,} hallucinated"] if example.hallucinated else []
-    origins += [f"{example.elsewhere:,} from another message"] if example.elsewhere else []
+    origins += [f"{example.elsewhere:,} from elsewhere in the conversation"] if example.elsewhere else []
     expected, arrow, actual = example.name.partition(" → ")
     if fault.kind in _TWO_TOOLS and arrow:
         first, second = short_names([expected, actual], limit)

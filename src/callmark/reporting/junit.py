@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from callmark.analysis.gate import GateCheck, gate_headline
-from callmark.reporting.safety import escape_controls, markdown_code
+from callmark.reporting.safety import escape_controls, escape_log_commands, markdown_code
 
 _NOT_XML = re.compile("[\ufffe\uffff]")  # what XML does not allow and `escape_controls` leaves
 _MAX_TEXT = 300
@@ -56,4 +56,4 @@ def _text(text: str) -> str:
 
 
 def _escape_invalid(text: str) -> str:
-    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", escape_controls(text))
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", escape_log_commands(escape_controls(text)))

@@ -47,7 +47,7 @@ def show_providers(console: Console, providers: Sequence[ProviderStatus], named:
 def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions, *, details: bool = True) -> None:
     """Print one run in full, with its details where they are wanted; several side by side, and compared."""
     graded = [run for run in runs if run.is_graded]
-    summaries = [run.summary(detailed=options.detailed, intervals=options.intervals) for run in graded]
+    summaries = [run.summary(detailed=options.detailed) for run in graded]
     for run in runs:
         if not run.is_graded:
             console.print(Text(f"{escape_breaks(str(run.folder))}: no predictions", style="red"), soft_wrap=True)

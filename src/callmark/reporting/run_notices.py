@@ -70,6 +70,8 @@ def counted_names(counts: Mapping[str, int]) -> str:
 def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
     if model_run.stop_reason:
         yield f"Stopped: {one_line(model_run.stop_reason, 200)}"
+    if model_run.decided:
+        yield f"Stopped early: {one_line(model_run.decided, 300)}"
     if model_run.simulation is not None and not model_run.simulation.tools:
         yield "Without --tools, the agent executes its own calls and callmark only records them"
     if model_run.trials > 1:
@@ -106,5 +108,5 @@ def show_next(console: Console, folders: Sequence[str]) -> None:
         saved.append("" if not index else " and " if index == len(folders) - 1 else ", ")
         saved.append(escape_breaks(folder), style="bold")
     saved.append(".  " if len(folders) == 1 else "\n")
-    saved.append(f"Next: callmark report {escape_breaks(' '.join(quoted))}   {escape_breaks(view)}")
+    saved.append(f"Next: `callmark report {escape_breaks(' '.join(quoted))}` or `{escape_breaks(view)}`")
     console.print(saved, soft_wrap=True)

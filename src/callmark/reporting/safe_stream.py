@@ -19,14 +19,13 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, TextIO
 
-from callmark.reporting.safety import escape_character, escape_controls, escape_json, escape_json_character
+from callmark.reporting.safety import COMMAND_ANYWHERE, escape_character, escape_controls, escape_json, escape_json_character
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _STYLE = r"\x1b\[[0-9;?]*[A-Za-z]"
 _AT_START = re.compile(rf"(?:\A|(?<=[\r\n]))(?:[^\S\r\n]|{_STYLE})*(?P<first>:)(?:{_STYLE})*:")
-_ANYWHERE = re.compile(r"(?P<first>#)#(?=\[|vso\[|teamcity\[)")
 _LONGEST_COMMAND = len("##teamcity[")
 _STYLES = re.compile(_STYLE)
 _MIDDLE = "\0"  # stands for the rest of a line
@@ -52,7 +51,7 @@ class _LineGuard:
     def _escape_commands(self, text: str, escape: Callable[[str], str]) -> str:
         before = len(self._tail)
         joined = self._tail + text
-        found = [*_ANYWHERE.finditer(joined), *(_AT_START.finditer(joined) if "::" in joined or "\x1b" in joined else ())]
+        found = [*COMMAND_ANYWHERE.finditer(joined), *(_AT_START.finditer(joined) if "::" in joined or "\x1b" in joined else ())]
         parts: list[str] = []
         done = before
         for at in sorted({max(command.start("first"), before) for command in found}):  # what is written already cannot be changed

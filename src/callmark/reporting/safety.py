@@ -14,12 +14,20 @@ from callmark.wording import shorten_all, shorten_middle
 _LONGEST_NAME = 1000  # characters of a name that are looked at: hostile names are endless
 _INVISIBLE = "\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff]")
+COMMAND_ANYWHERE = re.compile(r"(?P<first>#)#(?=\[|vso\[|teamcity\[)")  # of Azure Pipelines and TeamCity
+_COMMAND_AT_START = re.compile(r"^(?P<space>\s*):(?=:)", re.MULTILINE)  # of GitHub Actions
 _ASCII_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 
 
 def escape_controls(text: str) -> str:
     """Escape everything that could control a terminal. Line breaks and tabs stay."""
     return _UNSAFE.sub(lambda found: escape_character(found[0]), text)
+
+
+def escape_log_commands(text: str) -> str:
+    """Escape what a CI system would read as a command if a file with this text were printed in a log: `::error::` and `##[error]`."""
+    text = COMMAND_ANYWHERE.sub(lambda found: escape_character("#") + "#", text)
+    return _COMMAND_AT_START.sub(lambda found: found["space"] + escape_character(":"), text)
 
 
 def escape_json(text: str) -> str:
@@ -82,9 +90,9 @@ def fold_text(text: str, limit: int | None) -> str:
 def markdown_code(text: str, limit: int) -> str:
     """Return the text on one line as Markdown code, in which nothing is markup, a link, a mention, an issue or a commit; cut at `limit`.
 
-    A vertical bar is escaped (`\\x7c`), because it would end the cell of a table.
+    A vertical bar is escaped (`\\x7c`), because it would end the cell of a table, and so are the commands of CI logs.
     """
-    flat = one_line(text, limit).replace("|", escape_character("|")) or "(empty)"
+    flat = escape_log_commands(one_line(text, limit)).replace("|", escape_character("|")) or "(empty)"
     fence = "`" * (_longest_run(flat) + 1)
     space = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{fence}{space}{flat}{space}{fence}"

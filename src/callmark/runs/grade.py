@@ -7,14 +7,15 @@ dataset is missing or has changed.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct, structs
 
-from callmark.analysis.summary import Intervals, Summary, Tally
+from callmark.analysis.summary import Summary, Tally
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import BadRow, Output, write_lines
@@ -46,7 +47,6 @@ class GradeOptions(Struct, frozen=True):
         jobs: Number of processes.
         on_bad: Called with each row that cannot be read, which is then skipped. Without it, such a row raises `BrokenRow`.
         on_block: Called with the number of cases done and the total, for progress.
-        intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
         detailed: Whether to compute the detailed breakdowns with the summary.
         allow_no_calls: Whether cases are accepted if none of them has a call. Otherwise that raises `BadInput`, unless they say so.
     """
@@ -54,7 +54,6 @@ class GradeOptions(Struct, frozen=True):
     jobs: int = 1
     on_bad: Callable[[BadRow], None] | None = None
     on_block: Callable[[int, int], None] = lambda done, total: None
-    intervals: Intervals = "all"
     detailed: bool = False
     allow_no_calls: bool = False
 
@@ -129,17 +128,19 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
     if not dataset.digest:  # otherwise a run could show any file that it names
-        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so they cannot be told from another file")
+        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so callmark cannot check that they are unchanged")
     path = folder.input_path(dataset.path, "dataset.path")
     if not os.path.isfile(path):
         raise BadInput(
             f"{folder}: cannot find its cases at {path}",
-            f"If the file was moved: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
+            f"If the file was moved, run: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
         )
     tools = folder.input_path(dataset.tools, "dataset.tools") if dataset.tools else None
     if tools and file_digest(tools, regular=True) != dataset.tools_digest:
         raise BadInput(f"{tools}: the tools have changed since {folder} was run")
-    return CaseSource(path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True)
+    return CaseSource(
+        path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True, sample=dataset.sample
+    )
 
 
 def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
@@ -168,10 +169,10 @@ def _grade_into(
     scenarios = job.source.row_kind == "scenarios"
     fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
     tally = Tally(metrics, fault_evaluators=fault_evaluators, detailed=options.detailed, ignore=job.settings.ignore)
-    with _temporary_folder(folder) as path:
+    with _temporary_folder(folder) as path, _named_after(folder, RunFolder(path), has_predictions=before is not None):
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
-        summary = tally.summary(intervals=options.intervals)
+        summary = tally.summary()
         if scenarios and set(SCORES) <= set(metrics):
             _write_evaluation_results(new, summary)
         # Some evaluators apply to none of the cases, and plain functions declare no metrics.
@@ -202,7 +203,7 @@ def _grade_into(
         new.write(manifest)
         folder.replace_files(new, keep=(PREDICTIONS, CASES, TOOLS) if before else (CASES, TOOLS))
     remember(import_actions(job.settings.evaluators, source=str(folder.path)))  # the user allowed them, so grading again needs no question
-    return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed, intervals=options.intervals))
+    return Run.from_folder(folder, manifest, ComputedSummary(summary, detailed=options.detailed))
 
 
 def _temporary_folder(folder: RunFolder) -> "TemporaryDirectory[str]":
@@ -210,6 +211,16 @@ def _temporary_folder(folder: RunFolder) -> "TemporaryDirectory[str]":
         return TemporaryDirectory(prefix=GRADING_PREFIX, dir=folder.path)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def _named_after(folder: RunFolder, temporary: RunFolder, *, has_predictions: bool) -> Iterator[None]:
+    """Name the run in the error of a file that cannot be written, instead of the temporary folder, and say what is saved."""
+    try:
+        yield
+    except StorageError as error:
+        hint = f"The predictions are saved. To grade them: callmark grade {folder}" if has_predictions else error.hint
+        raise StorageError(str(error).replace(str(temporary), str(folder)), hint) from None
 
 
 def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: Tally, options: GradeOptions) -> tuple[GradingTotals, int]:

@@ -11,6 +11,7 @@ from callmark.grading.evaluator import Metric
 from callmark.grading.settings import GradingSettings
 from callmark.models.child_environment import is_variable
 from callmark.models.model import ModelSettings
+from callmark.runs.sample import Sample
 from callmark.runs.source import CaseKind
 
 VERSION = 1  # of run.json and grades.jsonl
@@ -23,7 +24,7 @@ class DatasetInfo(Struct, omit_defaults=True):
 
     `expanded` means that its rows are conversations, which were cut into decision points. `repaired_rows` is the number of rows in which
     lone surrogates were escaped, `unknown_parts` the number of content parts of unknown types. `limit` is the number of cases, starting
-    from the first.
+    from the first. `sample` are the conversations that were run, if the run was decided before the others were needed.
     """
 
     name: str
@@ -36,6 +37,7 @@ class DatasetInfo(Struct, omit_defaults=True):
     tools_digest: str = ""
     repaired_rows: int = 0
     limit: int | None = None
+    sample: Sample | None = None
     unknown_parts: dict[str, int] = {}
 
 
@@ -55,8 +57,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
     """The model of a run, and the counts of its requests: one per case and trial.
 
     `model` has its settings without secrets; `redacted` means that a secret was removed. `trailing_dropped` is the number of prompts from
-    which trailing assistant text was dropped. `stop_reason` says why some requests were not sent. `env` names the variables that all
-    programs got.
+    which trailing assistant text was dropped. `stop_reason` says why some requests were not sent, and `decided` what made the rest of the
+    conversations unnecessary. `env` names the variables that all programs got.
     """
 
     label: str
@@ -69,6 +71,7 @@ class ModelRunInfo(Struct, omit_defaults=True):
     cache_hits: int = 0
     trailing_dropped: int = 0
     stop_reason: str = ""
+    decided: str = ""
     simulation: SimulationSettings | None = None
     env: tuple[str, ...] = ()
 

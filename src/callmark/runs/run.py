@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.analysis.summary import Intervals, Summary, Tally
+from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
 from callmark.runs.manifest import Manifest
@@ -25,16 +25,10 @@ if TYPE_CHECKING:
 
 
 class ComputedSummary(Struct, frozen=True):
-    """A summary, and whether it includes the details and which intervals."""
+    """A summary, and whether it includes the details."""
 
     summary: Summary
     detailed: bool
-    intervals: Intervals
-
-    def covers(self, *, detailed: bool, intervals: Intervals) -> bool:
-        """Return whether the summary includes these details and intervals."""
-        has_intervals = self.intervals in ("all", intervals) or intervals == "none"
-        return has_intervals and (self.detailed or not detailed)
 
 
 class Run:
@@ -119,6 +113,7 @@ class Run:
         if not self.is_graded:
             raise self._not_graded()
         metrics = frozenset(self.info.metrics)
+        limits = {name: metric.limits for name, metric in self.info.metrics.items()}
         with self.folder.open(GRADES) as lines:
             for number, line in enumerate(lines, 1):
                 try:
@@ -127,35 +122,38 @@ class Run:
                     raise self._broken_grade(number, f"not a valid grade: {error}") from None
                 if not metrics.issuperset(grade.metrics) or (metrics and not (grade.metrics or grade.error or grade.evaluator_errors)):
                     raise self._broken_grade(number, "the metrics differ from those of the run")
+                for name, value in grade.metrics.items():
+                    least, greatest = limits[name]
+                    if not least <= value <= greatest:
+                        raise self._broken_grade(number, f"{name}: expected a number from {least:g} to {greatest:g}, got {value:g}")
                 if not _refers_to_own_calls(grade):
                     raise self._broken_grade(number, "a fault or pair refers to a call that does not exist")
                 yield grade
 
-    def summary(self, *, detailed: bool = True, intervals: Intervals = "all") -> Summary:
+    def summary(self, *, detailed: bool = True) -> Summary:
         """Return the summary of the grades: means, intervals, counts and breakdowns.
 
         Results that were computed or stored during grading are reused.
 
         Args:
             detailed: Include the detailed breakdowns.
-            intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
         """
-        if self._computed is not None and self._computed.covers(detailed=detailed, intervals=intervals):
+        if self._computed is not None and (self._computed.detailed or not detailed):
             summary = self._computed.summary
             return summary if detailed else structs.replace(summary, details=None)
-        if not detailed and intervals != "all" and (stored := self.stored_summary()) is not None:
+        if not detailed and (stored := self.stored_summary()) is not None:
             return stored
         tally = self.tally(detailed=detailed)
         for grade in self.grades():
             tally.add(grade)
-        return tally.summary(intervals=intervals)
+        return tally.summary()
 
     def tally(self, *, detailed: bool = True) -> Tally:
         """Return an empty tally for grades of this run."""
         return Tally(self.info.metrics, fault_evaluators=self.fault_evaluators, detailed=detailed, ignore=self.info.grading.ignore)
 
     def stored_summary(self) -> Summary | None:
-        """Return the summary in `summary.json`, without details and with headline intervals only; None if it is missing or outdated."""
+        """Return the summary in `summary.json`, without details; None if it is missing or outdated."""
         return load_summary(self.folder, self.info)
 
     def rows(self) -> Iterator[dict[str, Any]]:

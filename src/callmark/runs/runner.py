@@ -6,13 +6,14 @@ be resumed: requests with a prediction are not sent again, errors are.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Protocol
 
 from msgspec import Struct, structs
 
+from callmark.analysis.measures import CaseValues, Measure
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats.matching import PredictionsInfo
@@ -23,12 +24,14 @@ from callmark.models.keys import Keys
 from callmark.models.open_files import allow_open_files
 from callmark.runs.cache import Cache
 from callmark.runs.commits import Commits
+from callmark.runs.early_decision import EarlyDecision, EarlyRule
 from callmark.runs.grade import GradeOptions, regrade
 from callmark.runs.journal import Journal
 from callmark.runs.manifest import Manifest, ModelRunInfo, Status, resume_command
 from callmark.runs.resume import open_run_folder, refuse_changed_run
 from callmark.runs.run import Run
 from callmark.runs.run_model import OpenedModel
+from callmark.runs.sample import Sample, case_key
 from callmark.runs.selection import CaseSelection, SelectedCases, survey_cases
 from callmark.runs.store import RunFolder, discard_run, folder_name
 from callmark.runs.worker import Budget, ModelWorker, Request
@@ -80,8 +83,11 @@ class Runner:
         resume: bool = False,
         options: GradeOptions | None = None,
         check: Callable[[Case], None] | None = None,
+        rule: EarlyRule | None = None,
     ) -> None:
-        """Open the folders and read the cases. `check` may raise for a case that cannot be run. On failure, new folders are removed."""
+        """Open the folders and read the cases. `check` may raise for a case that cannot be run. With a `rule`, conversations are run until
+        it is decided. On failure, new folders are removed.
+        """
         self._grading = grading
         self._keys = keys
         self._options = options or GradeOptions()
@@ -109,12 +115,18 @@ class Runner:
                     before = run.folder.read()
                     refuse_changed_run(run.folder, before, run.info)
                     run.info = structs.replace(run.info, created=before.created)
+            self.early = self._plan_looks(rule) if rule is not None else None
         except BaseException:
             for folder, is_new, journal in folders:
                 if is_new:
                     discard_run(folder)
                 journal.close()
             raise
+
+    def _plan_looks(self, rule: EarlyRule) -> EarlyDecision:
+        keys = {case_key(placed.case, rule.seed) for placed in self._cases.source.read().first_cases()}
+        labels = [run.opened.label for run in self.runs]
+        return EarlyDecision(rule, labels, list(keys), lambda sample: self._values_at(sample, rule.measures))
 
     async def predict(
         self, *, cache: Cache | None, budget: Budget, progress: ProgressListener | None = None, warn: Callable[[str], None] | None = None
@@ -141,7 +153,7 @@ class Runner:
         fatal = [run for run in self.runs if run.worker and run.worker.fatal]
         if fatal and not any(run.model_run.predictions for run in self.runs):
             reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info, str(fatal[0].folder))
-            raise BadInput(reason, f"Once this is fixed, resume with: {command}")
+            raise BadInput(reason, f"After fixing this, resume with: {command}")
         with self._cases.source:
             return [self._grade(run) for run in self.runs]
 
@@ -196,14 +208,19 @@ class Runner:
         )
         status: Status = "interrupted"
         try:
-            await worker.predict_all(self._requests(run, done))
+            await worker.predict_all(self._waves(run, done, commits))
             await commits.finish()
             status = "stopped" if worker.stop_reason else "complete"
         except BaseException:
+            if self.early is not None:
+                self.early.stop_looking()
             commits.abort()
             with suppress(StorageError):  # such as a full disk, which is being reported already
                 self._write_counts(run, worker, status, len(failed))
             raise
+        finally:
+            if self.early is not None:
+                self.early.leave()
         self._write_counts(run, worker, status, len(failed))
 
     def _write_counts(self, run: ModelRun, worker: ModelWorker, status: Status, errors: int) -> None:
@@ -219,9 +236,46 @@ class Runner:
             actions = [*run.opened.actions(folder), *import_actions(self._grading.evaluators, source=folder)]
             remember(action for action in actions if action.source == folder)
 
-    def _requests(self, run: ModelRun, done: set[tuple[str, int]]) -> Iterator[Request]:
+    async def _waves(self, run: ModelRun, done: set[tuple[str, int]], commits: Commits) -> AsyncIterator[Iterator[Request]]:
+        """Yield the requests: all at once, or up to each look until the runs are decided."""
+        if self.early is None:
+            yield self._requests(run, done)
+            return
+        more = True
+        while more:
+            sample, before = self.early.sample, self.early.previous_sample
+            yield self._requests(run, done, sample, before)
+            await commits.finish()
+            if run.worker is not None and run.worker.stop_reason:
+                self.early.stop_looking()
+                return
+            more = await self.early.wait()
+        if self.early.sentence:
+            run.model_run.decided = self.early.sentence
+            self._cases.source.sample = self.early.sample
+            run.info = structs.replace(run.info, dataset=structs.replace(run.info.dataset, sample=self.early.sample))
+            run.model_run.requests = run.model_run.trials * sum(1 for _ in self._cases.source.read().first_cases())
+
+    def _values_at(self, sample: Sample, measures: Sequence[Measure]) -> list[CaseValues]:
+        """Return the values of the measures in each run, over the predictions so far for the cases of a sample."""
+        grader = Grader(self._grading)
+        found = []
+        for run in self.runs:
+            predictions: dict[str, list[Prediction]] = {}
+            for prediction in run.journal:
+                predictions.setdefault(prediction.case, []).append(prediction)
+            cases = (placed.case for placed in self._cases.source.read().first_cases() if sample.contains(placed.case))
+            found.append(CaseValues(measures, (grade for case in cases for grade in grader.record(case, predictions.get(case.id, [])))))
+        return found
+
+    def _requests(
+        self, run: ModelRun, done: set[tuple[str, int]], sample: Sample | None = None, before: Sample | None = None
+    ) -> Iterator[Request]:
+        """Yield the missing requests; those of a sample only, without those of the sample `before`."""
         sends_requests = run.opened.model.capabilities.sends_requests
         for placed in self._cases.source.read().first_cases():
+            if sample is not None and (not sample.contains(placed.case) or (before is not None and before.contains(placed.case))):
+                continue
             if sends_requests and count_dropped_messages(placed.case, run.opened.settings):
                 run.model_run.trailing_dropped += 1
             case = structs.replace(placed.case, index=placed.index)

@@ -13,6 +13,7 @@ from callmark.formats import BadRow
 from callmark.formats.dataset import file_digest
 from callmark.runs.inputs import STANDARD_INPUT, store_content, store_input
 from callmark.runs.manifest import DatasetInfo
+from callmark.runs.sample import Sample
 from callmark.runs.source import CaseSource
 from callmark.runs.store import CASES, TOOLS, RunFolder
 from callmark.types import Case
@@ -25,7 +26,7 @@ class CaseSelection(Struct, frozen=True):
 
     `scenarios` means that scenarios are expected instead of decision points. Cases in memory are in `content`, as JSONL, instead of a file.
     `tools` is a file of tools for rows that have none, and `tools_content` its content if they are in memory. Each run stores a copy of
-    both.
+    both. `sample` limits the cases to those of some conversations.
     """
 
     path: str
@@ -36,6 +37,7 @@ class CaseSelection(Struct, frozen=True):
     scenarios: bool = False
     tools_content: bytes = b""
     content: bytes | None = None
+    sample: Sample | None = None
 
 
 class SelectedCases(Struct, frozen=True):
@@ -63,13 +65,19 @@ def open_cases(selection: CaseSelection, folders: Sequence[RunFolder], *, skip_b
     tools = store_input(selection.tools, folders, TOOLS) if selection.tools else None
     if selection.tools_content:
         tools = store_content(selection.tools_content, folders, TOOLS, what="the tools")
-    dataset = DatasetInfo(name, folders[0].relative_path(path), limit=selection.limit)
+    dataset = DatasetInfo(name, folders[0].relative_path(path), limit=selection.limit, sample=selection.sample)
     if tools:
         dataset = structs.replace(dataset, tools=folders[0].relative_path(tools), tools_digest=file_digest(tools))
     own_name = name if path != selection.path else None
     source = CaseSource(
-        path, format_name=selection.format_name, tools=tools, skip_bad=skip_bad, name=own_name, limit=selection.limit
-    )  # fmt: skip
+        path,
+        format_name=selection.format_name,
+        tools=tools,
+        skip_bad=skip_bad,
+        name=own_name,
+        limit=selection.limit,
+        sample=selection.sample,
+    )
     return SelectedCases(source, dataset)
 
 

@@ -18,6 +18,7 @@ from callmark.formats.dataset import BLOCK, no_calls_error
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
+from callmark.runs.sample import Sample
 from callmark.types import Case, Conversation, Place
 
 CaseKind = Literal["decision points", "scenarios"]
@@ -46,7 +47,8 @@ class PlacedCase(Struct, frozen=True, gc=False):
 
 
 class CaseSource:
-    """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases, starting from the first.
+    """One file of cases. `tools` is a file of tools for rows that have none; `limit` is the number of cases, starting from the first;
+    `sample` limits the cases to those of some conversations.
 
     `name` is the name of the file in messages; its path by default. With `skip_bad`, rows that cannot be read are skipped. `row_kind` is
     the kind of its rows; by default that of the first valid row. A file without valid rows raises `BadInput`; with `regular`, so does
@@ -64,10 +66,12 @@ class CaseSource:
         limit: int | None = None,
         row_kind: RowKind | None = None,
         regular: bool = False,
+        sample: Sample | None = None,
     ) -> None:
         self.path = path
         self.name = name or scrub(path)
         self.limit = limit
+        self.sample = sample
         self.skip_bad = skip_bad
         self._given_name = name
         self._tools = tools
@@ -149,7 +153,7 @@ class CaseSource:
     def __reduce__(self) -> tuple[object, ...]:
         """Open the file again in a process that does not inherit it."""
         options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind, self._regular)
-        return _reopen, options
+        return _reopen, (*options, self.sample)
 
     def _open(
         self,
@@ -187,12 +191,16 @@ class CaseReader:
 
     def __iter__(self) -> Iterator[PlacedCase]:
         limit = self._source.limit
-        return self._read() if limit is None else (placed for placed in self._read() if placed.index < limit)
+        return self._sampled(self._read() if limit is None else (placed for placed in self._read() if placed.index < limit))
 
     def first_cases(self) -> Iterator[PlacedCase]:
         """Yield the cases up to the limit, without reading further."""
         limit = self._source.limit
-        return self._read() if limit is None else takewhile(lambda placed: placed.index < limit, self._read())
+        return self._sampled(self._read() if limit is None else takewhile(lambda placed: placed.index < limit, self._read()))
+
+    def _sampled(self, cases: Iterator[PlacedCase]) -> Iterator[PlacedCase]:
+        sample = self._source.sample
+        return cases if sample is None else (placed for placed in cases if sample.contains(placed.case))
 
     @property
     def block(self) -> int:
@@ -223,7 +231,7 @@ class CaseReader:
     def _cases(self) -> Iterator[PlacedCase]:
         for row in self._dataset:
             if not isinstance(row, Case):
-                raise BadInput(f"{row.place}: expected a case, as in the rows before, got a conversation without expected calls")
+                raise BadInput(f"{row.place}: expected a case, as in the earlier rows, got a conversation without expected calls")
             yield PlacedCase(self.block, self._dataset.row_index, row)
 
     def _first_of_each(self) -> Iterator[PlacedCase]:
@@ -284,11 +292,27 @@ def _kind_of(first: Conversation) -> RowKind:
 
 
 def _reopen(
-    path: str, format_name: str, tools: str | None, skip_bad: bool, name: str | None, limit: int | None, row_kind: RowKind, regular: bool
+    path: str,
+    format_name: str,
+    tools: str | None,
+    skip_bad: bool,
+    name: str | None,
+    limit: int | None,
+    row_kind: RowKind,
+    regular: bool,
+    sample: Sample | None,
 ) -> CaseSource:
     return CaseSource(
-        path, format_name=format_name, tools=tools, skip_bad=skip_bad, name=name, limit=limit, row_kind=row_kind, regular=regular
-    )  # fmt: skip
+        path,
+        format_name=format_name,
+        tools=tools,
+        skip_bad=skip_bad,
+        name=name,
+        limit=limit,
+        row_kind=row_kind,
+        regular=regular,
+        sample=sample,
+    )
 
 
 def _ignore(row: BadRow) -> None:

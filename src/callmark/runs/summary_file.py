@@ -9,7 +9,7 @@ from importlib.metadata import version
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from callmark.analysis.summary import Estimate, Summary, headline_metrics
+from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.runs.manifest import Manifest
@@ -27,20 +27,16 @@ class _SummaryFile(Struct):
 
 
 def store_summary(folder: RunFolder, manifest: Manifest, summary: Summary) -> None:
-    """Write the summary of a run's grades, without details and with headline intervals only. A summary that is very large, or that JSON
-    cannot represent, is not stored.
-    """
-    headlines = headline_metrics(summary.metrics, manifest.metrics)
-    plain = {name: each if name in headlines else Estimate(each.n, each.mean) for name, each in summary.metrics.items()}
+    """Write the summary of a run's grades, without details. A summary that is very large, or that JSON cannot represent, is not stored."""
     with suppress(OverflowError, ValueError, RecursionError):
-        text = Raw(msgspec.json.encode(structs.replace(summary, metrics=plain, details=None)))
+        text = Raw(msgspec.json.encode(structs.replace(summary, details=None)))
         content = msgspec.json.encode(_SummaryFile(VERSION, _stamp(folder, manifest, text), text))
         if len(content) < _MAX_SIZE:
             write_lines(folder.file(SUMMARY), [content], replace=True)
 
 
 def load_summary(folder: RunFolder, manifest: Manifest) -> Summary | None:
-    """Return the stored summary, without details and with headline intervals only; None if it is missing or not valid."""
+    """Return the stored summary, without details; None if it is missing or not valid."""
     try:
         with folder.open(SUMMARY) as file:
             text = file.read(_MAX_SIZE + 1)

@@ -6,7 +6,7 @@ Cancelling stops immediately, and loses the requests in flight.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 from msgspec import Struct, structs
 
@@ -79,11 +79,13 @@ class ModelWorker:
         self._budget = budget or Budget()
         self._keys = keys or Keys()
 
-    async def predict_all(self, requests: Iterator[Request]) -> None:
-        """Send all requests, which are read on demand."""
-        async with self.model, asyncio.TaskGroup() as group:
-            for _ in range(self.limiter.concurrency):
-                group.create_task(self._work(requests))
+    async def predict_all(self, waves: AsyncIterator[Iterator[Request]]) -> None:
+        """Send the requests of one wave after the other; those of a wave are read on demand."""
+        async with self.model:
+            async for requests in waves:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(self.limiter.concurrency):
+                        group.create_task(self._work(requests))
 
     async def predict(self, case: Case, trial: int = 0) -> Prediction | None:
         """Return the prediction for one case and trial, from the cache or the model; None if the worker was stopped first. The model must

@@ -7,6 +7,7 @@ Rejected and failed conversations are replaced by new plans in the next round. A
 conversations are not simulated again, errors are. Plans that differ from those of the interrupted synthesis raise `BadInput`.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import count, takewhile
 from math import ceil
@@ -17,6 +18,7 @@ from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.formats.matching import match_predictions
 from callmark.formats.predictions import Predictions
+from callmark.formats.regular_files import open_regular
 from callmark.formats.scenarios import write
 from callmark.runs.run import Run
 from callmark.runs.runner import Runner
@@ -78,11 +80,12 @@ class Rounds:
         """Return the plans of a round: those in its file, else new ones."""
         file = self._file(number)
         if file.exists():
-            written = file.read_bytes()
+            with open_regular(os.path.realpath(file), scrub(str(file))) as existing:
+                written = existing.read()
             plans = self._make_plans(written.count(b"\n"), len(self.plans))
             if b"".join(write(plan) + b"\n" for plan in plans) != written:
                 raise BadInput(
-                    f"{scrub(str(self._runs.parent))} was started with other plans",
+                    f"{scrub(str(self._runs.parent))} was started with different plans",
                     "Pass the same --seed, --balance and --scenarios as before, or choose another -o.",
                 )
             return plans

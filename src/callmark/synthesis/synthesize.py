@@ -61,7 +61,7 @@ def synthesize(
         )
         selection = CaseSelection(file, scenarios=True, tools_content=tools_json(tools))
         out = str(Path(options.out, RUNS))
-        grade_options = GradeOptions(intervals="none")
+        grade_options = GradeOptions()
         runner = Runner(selection, [simulator], grading, keys, out=out, name=folder, resume=options.resume, options=grade_options)
         run_sync(lambda: runner.predict(cache=cache, budget=budget, progress=progress))
         return runner

@@ -63,7 +63,7 @@ class RunInProgress:
         """Return the run as far as it has been graded."""
         self._catch_up()
         with self._lock:
-            summary = self._tally.summary(intervals="none")
+            summary = self._tally.summary()
             found = run_data(
                 self.name, self.info, summary, names=self._columns.names(), trials=self._columns.trials,
                 ready=self._caught_up, problem=self._problem,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from callmark.analysis.summary import Summary
 from callmark.errors import BadInput
@@ -24,6 +24,7 @@ from callmark.viewer.page_json import MAX_ID, page_json, truncate
 from callmark.viewer.priority_gate import PriorityGate
 
 Stamp = tuple[tuple[int, int], ...]
+EntryState = Literal["final", "uncounted", "in progress"]
 _METRICS_TIME = 0.3  # seconds that a request for the list waits for metrics
 _MANIFESTS_TIME = 0.4  # seconds that it waits for runs that were not read before
 _SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
@@ -34,15 +35,14 @@ _SMALL_MANIFEST = 100_000  # bytes of a run.json that is kept
 class _Entry(Struct, frozen=True):
     """A run in the list, as data and as JSON; None if it cannot be read.
 
-    `final` means that it changes only when its stamp does. While the run is in progress, or its metrics are not known, its manifest is kept
-    if it is small, so that it is not read again.
+    A `final` entry changes only when its stamp does. An `uncounted` one lacks its metrics, and that of a run `in progress` grows: until
+    they are final, a small manifest is kept, so that it is not read again.
     """
 
     stamp: Stamp
     data: dict[str, Any] | None = None
     text: bytes = b""
-    final: bool = True
-    in_progress: bool = False
+    state: EntryState = "final"
     info: Manifest | None = None
 
 
@@ -99,7 +99,7 @@ class RunList:
         stamp = run_stamp(path)
         before = self._entries.get(name)
         is_current = before is not None and before.stamp == stamp
-        if before is not None and is_current and before.final:
+        if before is not None and is_current and before.state == "final":
             return True
         info = before.info if before is not None and is_current else None
         if info is None and time.monotonic() > deadline:
@@ -111,26 +111,27 @@ class RunList:
             self._entries[name] = _Entry(stamp)
             return True
         if is_in_progress(folder, info):
-            entry = _new_entry(name, info, stamp, None, self._count_predictions(name, folder, deadline), final=False)
-            self._entries[name] = structs.replace(entry, in_progress=True)
-        else:
-            counted, summary = self._summaries.get(name, ((), None))
-            if counted == stamp or before is None or not is_current:
-                self._entries[name] = _new_entry(name, info, stamp, summary, _graded_predictions(info), final=counted == stamp)
+            predictions = self._count_predictions(name, folder, deadline)
+            self._entries[name] = _new_entry(name, info, stamp, None, predictions, state="in progress")
+            return True
+        counted, summary = self._summaries.get(name, ((), None))
+        if counted == stamp:
+            self._entries[name] = _new_entry(name, info, stamp, summary, _graded_predictions(info), state="final")
+        elif not is_current:
+            self._entries[name] = _new_entry(name, info, stamp, summary, _graded_predictions(info), state="uncounted")
         return True
 
     def _count_soon(self, name: str, path: Path, deadline: float) -> bool:
         """Count the metrics of a finished run if they are missing and there is time; return whether they are known."""
         entry = self._entries[name]
-        if entry.final or entry.data is None or entry.in_progress:
+        if entry.state != "uncounted":
             return True
         if time.monotonic() >= deadline:
             return False
-        summary = self._stored_summary(name, path)
-        if summary is None:
+        if self._stored_summary(name, path) is None:
             if entry.stamp[1][1] >= _SMALL_GRADES:
                 return False
-            summary = self._count(name, path)
+            self._count(name, path)
         return self._read_entry(name, path, deadline)
 
     def _count_all(self, missing: Sequence[tuple[str, Path]]) -> None:
@@ -141,13 +142,13 @@ class RunList:
                 self._count(name, path, in_background=True)
 
     def _stored_summary(self, name: str, path: Path) -> Summary | None:
-        """Return the summary that grading stored, if it has the headline metric with its interval."""
+        """Return the summary that grading stored, if it has the headline metric."""
         stamp = run_stamp(path)
         with suppress(BadInput, OSError):  # opening the run raises it again
             run = Run(path)
             summary = run.stored_summary()
             headline = summary.metrics.get(run.headline) if summary else None
-            if headline is not None and headline.low is not None:
+            if headline is not None:
                 self._summaries[name] = (stamp, summary)
                 return summary
         return None
@@ -160,7 +161,7 @@ class RunList:
             tally = run.tally(detailed=False)
             for grade in self._priority.in_background(run.grades()) if in_background else run.grades():
                 tally.add(grade)
-            summary = tally.summary(intervals="headline")
+            summary = tally.summary()
         self._summaries[name] = (stamp, summary)
         return summary
 
@@ -168,6 +169,8 @@ class RunList:
         """Return the number of predictions so far. Only what was written since the last time is read, as far as there is time."""
         size, count = self._predictions.get(name, (0, 0))
         with suppress(BadInput, OSError), folder.open(PREDICTIONS) as file:
+            if os.fstat(file.fileno()).st_size < size:  # another run took its place
+                size = count = 0
             file.seek(size)
             while time.monotonic() < deadline and (piece := file.read(_PIECE)):
                 size, count = size + len(piece), count + piece.count(b"\n")
@@ -197,9 +200,10 @@ def _graded_predictions(info: Manifest) -> int:
     return info.model_run.predictions if info.model_run else info.cases
 
 
-def _new_entry(name: str, info: Manifest, stamp: Stamp, summary: Summary | None, predictions: int, *, final: bool) -> _Entry:
+def _new_entry(name: str, info: Manifest, stamp: Stamp, summary: Summary | None, predictions: int, *, state: EntryState) -> _Entry:
     headline = summary.metrics.get(headline_metric(info)) if summary else None
     scored, errors = (summary.scored, summary.errors) if summary else (None, None)
     data = run_list_entry(name, info, headline, scored=scored, errors=errors, predictions=predictions)
     data = {key: truncate(value, MAX_ID) if isinstance(value, str) else value for key, value in data.items()}
-    return _Entry(stamp, data, page_json(data), final, info=None if final or stamp[0][1] > _SMALL_MANIFEST else info)
+    keeps_manifest = state != "final" and stamp[0][1] <= _SMALL_MANIFEST
+    return _Entry(stamp, data, page_json(data), state, info if keeps_manifest else None)

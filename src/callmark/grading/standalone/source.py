@@ -42,6 +42,7 @@ MOST_COMPARED = 40_000  # pairs of calls with one name that are all compared; ab
 MOST_NODES = 10_000  # of a matcher: every object, list and plain value in it, but not what is in a $literal
 MOST_MEMBERS = 1000  # of a $set
 MOST_CHECKS = 1_000_000  # of matchers, and of values inside matchers, for one item
+PREPARATION = 1_001  # further checks: the first matcher itself, and a look at each member of the largest $set
 CHARACTERS = 1000  # of a text that one check reads
 STEPS = 500  # of a pattern that is tried at every place, that count as one check
 FEW_MEMBERS = 8  # of a $one_of that are compared one by one
@@ -152,7 +153,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     accepted = [expected_calls(calls) for calls in [output.get("tool_calls"), *alternatives]]
     actual = unwrap([read_call(call) for call in listed(sample.get("output_tools") if isinstance(sample, dict) else None)])
     schemas = read_tools(item.get("tools", item.get("functions")))
-    work: Work = {"left": MOST_CHECKS, "inside": False}
+    work: Work = {"left": MOST_CHECKS + PREPARATION, "inside": False}
     return max([score(expected, actual, schemas, work) for expected in accepted])
 
 
@@ -653,7 +654,7 @@ def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work) -
 def exact(expected: Any, actual: Any) -> bool:
     """Return whether two values are equal, without matchers."""
     try:
-        return same(expected, actual, False, {"left": MOST_CHECKS, "inside": False})
+        return same(expected, actual, False, {"left": MOST_CHECKS + PREPARATION, "inside": False})
     except RecursionError:
         return False
 
@@ -734,10 +735,11 @@ def value_key(value: Any) -> Any:
     """Return a key that is the same for equal values, and may be the same for others; None for a value that must be compared."""
     if isinstance(value, str):
         text = normal(value)
-        if text[:1] in ("{", "[") and "\\" in value and not value.isascii():  # normalizing may combine an escape with what follows it
-            return None
-        read = json_values(text) if text[:1] in tuple("{[-0123456789tfn") else []
-        return value_key(read[0]) if read else text
+        if text[:1] not in tuple("{[-0123456789tfn"):
+            return text
+        read, given = json_values(text), json_values(value) if value != text else []
+        key = value_key(read[0]) if read else text
+        return None if given and value_key(given[0]) != key else key  # normalizing may change object keys and escapes
     if isinstance(value, dict):
         pairs = [(key, value_key(member)) for key, member in value.items()]
         return None if any(key is None for _, key in pairs) else frozenset(pairs)

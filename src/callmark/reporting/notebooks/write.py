@@ -56,7 +56,7 @@ def _run_data(run: Run) -> RunData:
     tally = run.tally()
     for grade in run.grades():
         tally.add(grade)
-    summary = tally.summary(intervals="none")
+    summary = tally.summary()
     assert summary.details is not None
     return RunData(run, summary, summary.details)
 
