@@ -110,16 +110,16 @@ def test_every_command_reads_every_format(cli: Cli, tmp_path: Path, format_name:
 
 
 def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Path) -> None:
-    odd = row({"role": "critic", "content": "no"}, id="odd")
+    odd = row({"role": "user", "content": "no", "tool_calls": [call("f")]}, id="odd")
     path, out, rest = write_rows(tmp_path / "x.jsonl", CONVERSATION, odd, "{"), tmp_path / "y.jsonl", tmp_path / "rest.jsonl"
-    stopped = cli("convert", path, "-o", out, "--to", "deepfabric")
+    stopped = cli("convert", path, "-o", out, "--to", "sharegpt")
     assert stopped.status == 2
-    assert "x.jsonl, line 2: odd: messages[0].role: DeepFabric expects system, user, assistant or tool, got 'critic'." in stopped.err
+    assert "x.jsonl, line 2: odd: messages[0]: tool calls in a message of user; ShareGPT allows them only for assistant." in stopped.err
     assert "--skip-bad" in stopped.err
     assert not out.exists()
-    went = cli("convert", path, "-o", out, "--to", "deepfabric", "--skip-bad", "--rejects", rest)
+    went = cli("convert", path, "-o", out, "--to", "sharegpt", "--skip-bad", "--rejects", rest)
     assert went.status == 0
-    assert "1 row could not be converted to DeepFabric and was skipped (saved to" in went.err
+    assert "1 row could not be converted to ShareGPT and was skipped (saved to" in went.err
     assert "1 row could not be read and was skipped" in went.err
     assert [json.loads(line)["line"] for line in rest.read_text().splitlines()] == [2, 3]
     assert len(out.read_text().splitlines()) == 1

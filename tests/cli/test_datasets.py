@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ HOSTILE = row(
     user(ESCAPE),
     assistant(call(f"f{ESCAPE}", {ESCAPE: ESCAPE}), text=ESCAPE),
     result(ESCAPE, name=ESCAPE),
-    {"role": f"odd{ESCAPE}", "content": "</script><script>alert(1)</script>"},
+    {"role": "developer", "name": f"odd{ESCAPE}", "content": "</script><script>alert(1)</script>"},
     assistant(call(ESCAPE, "{" + ESCAPE, "c2")),
     tools=[{"name": f"g{ESCAPE}", "parameters": {"properties": {ESCAPE: {}}}}],
     id=ESCAPE,
@@ -47,10 +48,21 @@ def test_control_characters_in_data_are_escaped(cli: Cli, tmp_path: Path, monkey
         assert ":smile:" in completed.out
 
 
-def test_control_characters_in_errors_are_escaped(cli: Cli, tmp_path: Path) -> None:
-    completed = cli("stats", write_rows(tmp_path / "x.jsonl", {"\x1b[31m": 1}))
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"\x1b[31m": 1},
+        row({"role": "\x1b[31m", "content": ""}),
+        row({"role": "assistant", "\x1b[31mcalls": [1]}),
+        row({"role": "user", "content": [{"type": "tool\x1b[31m"}]}),
+        row({"role": "user", "content": [{"type": "x", "tool\x1b[31m": 1}]}),
+    ],
+)
+def test_control_characters_in_errors_are_escaped(cli: Cli, tmp_path: Path, hostile: dict[str, Any]) -> None:
+    completed = cli("stats", write_rows(tmp_path / "x.jsonl", hostile))
+    assert completed.status == 2
     assert "\x1b" not in completed.err
-    assert "\\x1b[31m" in completed.err
+    assert "x1b[31m" in completed.err
 
 
 def test_long_strings_are_folded(cli: Cli, tmp_path: Path) -> None:
@@ -84,7 +96,74 @@ def test_show_prints_the_conversation(cli: Cli, tmp_path: Path) -> None:
         "   │",
         " 2 TOOL get_weather",
         "      sunny",
+        "",
+        "   Tools (0): none",
+        "   Not used: nothing",
     ]
+
+
+def test_show_says_what_is_malformed_and_what_is_not_used(cli: Cli, tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {"url": "x"}}, {"type": "sticker", "pack": "s"}]
+    first = {"role": "user", "content": parts, "weight": 1}
+    more = {"metadata": {"a": 1, "b": {"c": 2}}, "note": "n", "empty": {}, "none": None}
+    path = write_rows(
+        tmp_path / "x.jsonl", row(user("other")), row(first, assistant({"name": "f", "city": "Bonn"}), tools=[WEATHER], **more)
+    )
+    out = cli("show", path, "--row", "2").out
+    assert "unknown content parts: sticker (1)" in out.splitlines()[0]
+    assert "   Tools (1): get_weather\n   Malformed call in message 1: f: unknown keys: city\n" in out
+    unused = "metadata, note, messages[].content[].image_url, messages[].content[].pack, messages[].weight"
+    assert f"   Not used: {unused}\n" in out
+    assert f"**Not used**: `{unused}`" in cli("show", path, "--row", "2", "--markdown").out
+
+
+@pytest.mark.parametrize(
+    "shown, format_name, unused",
+    [
+        ({"conversations": [{"from": "human", "value": "hi"}], "score": 1}, "sharegpt", "score"),
+        ({"system": "s", "messages": [user("hi")], "extra": {"a": [1]}}, "anthropic", "extra"),
+        ({"id": "s", "instructions": "do", "expected_function_calls": [], "color": "red"}, "scenarios", "color"),
+    ],
+)
+def test_show_finds_unused_fields_in_every_format(cli: Cli, tmp_path: Path, shown: dict[str, Any], format_name: str, unused: str) -> None:
+    assert f"   Not used: {unused}\n" in cli("show", write_rows(tmp_path / "x.jsonl", shown), "--from", format_name).out
+
+
+@pytest.mark.parametrize(
+    "command", [["stats"], ["lint"], ["filter", "--min-turns", "1", "-o", "out.jsonl"], ["convert", "--to", "sharegpt", "-o", "out.jsonl"]]
+)
+def test_a_file_without_calls_says_so_in_the_first_line(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "x.jsonl", row(user("a"), assistant(text="b")))
+    assert cli(*command, "x.jsonl").out.startswith("x.jsonl · no tool call found · OpenAI chat · 1 conversation")
+    write_rows(tmp_path / "y.jsonl", row(user("a"), assistant(call("f"))))
+    assert "no tool call found" not in cli(*command, "y.jsonl").out
+
+
+@pytest.mark.parametrize(
+    "expected, stated", [({"tool_calls": []}, True), ({"behavior": "ask"}, True), ({"content": "hi"}, False), ({"tool_calls": None}, False)]
+)
+def test_cases_that_state_that_no_call_is_expected_are_not_suspicious(
+    cli: Cli, tmp_path: Path, expected: dict[str, Any], stated: bool
+) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row(user("a"), id="q", expected_output=expected))
+    assert ("no tool call found" not in cli("stats", path).out) is stated
+    predictions = write_rows(tmp_path / "p.jsonl", {"id": "q", "tool_calls": []})
+    graded = cli("grade", path, "-p", predictions, "-o", tmp_path / "runs")
+    assert (graded.status, "no tool call found in 1 decision point (OpenAI chat): the file expects nothing" in graded.err) == (
+        (0, False) if stated else (2, True)
+    )
+    assert cli("grade", path, "-p", predictions, "-o", tmp_path / "runs", "--allow-no-calls").status == 0
+
+
+def test_filter_that_keeps_nothing_says_so_and_exits_with_1(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row(user("a"), assistant(call("f"))))
+    completed = cli("filter", path, "--min-calls", "2", "-o", tmp_path / "out.jsonl")
+    assert (completed.status, "callmark: no rows were kept." in completed.err) == (1, True)
+    assert cli("filter", path, "--min-calls", "2", "-o", tmp_path / "out.jsonl", "--json").status == 1
+    assert cli("filter", path, "--min-calls", "1", "-o", tmp_path / "out.jsonl").status == 0
 
 
 def test_show_selects_a_row(cli: Cli, tmp_path: Path) -> None:
@@ -171,6 +250,18 @@ def test_expand_json_has_the_counts(cli: Cli, tmp_path: Path) -> None:
     assert payload == {"file": str(path), "out": str(tmp_path / "e.jsonl"), **read, **counts}
     records = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [list(record) for record in records] == [["item"], ["item"]]
-    assert (
-        "No conversation calls a tool." in cli("expand", write_rows(tmp_path / "y.jsonl", row(user("a"))), "-o", tmp_path / "f.jsonl").out
+
+
+@pytest.mark.parametrize("abstain", [False, True])
+def test_expand_refuses_a_file_without_calls_unless_it_is_allowed(cli: Cli, tmp_path: Path, abstain: bool) -> None:
+    path, out = write_rows(tmp_path / "y.jsonl", row(user("a"), assistant(text="b"))), tmp_path / "f.jsonl"
+    options = ["--abstain"] if abstain else []
+    refused = cli("expand", path, "-o", out, *options)
+    assert (refused.status, out.exists()) == (2, False)
+    assert refused.err.startswith(
+        f"callmark: {path}: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model."
     )
+    assert "pass --allow-no-calls" in refused.err
+    allowed = cli("expand", path, "-o", out, "--allow-no-calls", *options)
+    assert (allowed.status, len(out.read_text().splitlines())) == (0, int(abstain))
+    assert allowed.out.startswith(f"{path} · no tool call found · OpenAI chat · 1 conversation\n")

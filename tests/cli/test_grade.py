@@ -259,7 +259,8 @@ def test_parse_selects_the_text_format(cli: Cli) -> None:
     assert "2 predictions parsed from text" in completed.out
     check_refused(
         cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"),
-        "--parse: expected auto, hermes, mistral, llama3, json or pythonic, got 'xml'.",
+        "--parse: expected auto, ",
+        ", json or pythonic, got 'xml'.",
     )
 
 
@@ -357,7 +358,10 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
-    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "base.jsonl: no prediction matches a case")
+    predictions = write_half_correct()
+    sentence = "chat.jsonl: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model."
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions), sentence, "pass --allow-no-calls")
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions, "--allow-no-calls"), "base.jsonl: no prediction matches a case")
     no_run_left()
 
 
@@ -1260,3 +1264,68 @@ def test_closed_pipe_is_not_an_error() -> None:
     assert completed.stdout == "base.jsonl · 2 cases · scored 2\n"
     assert completed.stderr == ""
     assert sorted(contents("runs/p")) == RUN_FILES
+
+
+KIMI = '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'
+
+
+def write_texts(count: int, text: str) -> None:
+    write_rows(Path("eval.jsonl"), *(case(f"q{index}") for index in range(count)))
+    write_rows(Path("p.jsonl"), *({"id": f"q{index}", "text": text} for index in range(count)))
+
+
+def test_many_texts_without_calls_are_the_first_thing_said(cli: Cli) -> None:
+    write_texts(20, KIMI)
+    completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes")
+    assert completed.status == 3
+    first, second, *_ = completed.out.splitlines()
+    assert first.startswith('p.jsonl: 20 text predictions, no tool call found in any of them. 20 contain "<|tool_call')
+    assert "(Kimi K2" in first
+    assert first.endswith("but --parse hermes was given: drop it, or pass --parse kimi.")
+    assert second.startswith("p.jsonl · 20 cases · scored 0 of 20, 20 errors")
+    assert 'unrecognized tool-call format: "<|tool_call' in completed.out
+    assert cli("grade", "eval.jsonl", "-p", "p.jsonl").status == 0
+
+
+def test_few_texts_without_calls_are_not_suspicious(cli: Cli) -> None:
+    write_texts(19, "I cannot do that.")
+    assert "no tool call found" not in cli("grade", "eval.jsonl", "-p", "p.jsonl").out
+    write_texts(20, "I cannot do that.")
+    assert cli("grade", "eval.jsonl", "-p", "p.jsonl").out.startswith("p.jsonl: 20 text predictions, no tool call found in any of them. ")
+
+
+def test_counts_of_texts_do_not_depend_on_the_number_of_processes(cli: Cli) -> None:
+    write_texts(150, KIMI)
+    infos = []
+    for jobs in ("1", "3"):
+        infos.append(json.loads(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes", "--jobs", jobs, "--json").out)["info"])
+    assert infos[0]["predictions"] == infos[1]["predictions"]
+    (count,) = infos[0]["predictions"]["texts"]["unrecognized"].values()
+    assert (count, infos[0]["predictions"]["texts"]["parsed"]) == (150, 150)
+
+
+def test_texts_are_parsed_with_the_tools_of_their_case(cli: Cli) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    write_rows(Path("eval.jsonl"), case("q1", tools=tools), case("q2", call("g"), tools=tools), case("q3"))
+    text = "f(a=1)", "g()", "f(a=1)"
+    write_rows(Path("p.jsonl"), *({"id": f"q{index}", "text": each} for index, each in enumerate(text, 1)))
+    cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "x")
+    assert [[made["name"] for made in line["calls"]] for line in lines("runs/x/predictions.jsonl")] == [["f"], [], ["f"]]
+    cli("run", "eval.jsonl", "-m", "replay:p.jsonl", "--name", "y")
+    replayed = {line["case"]: [made["name"] for made in line["calls"]] for line in lines("runs/y/predictions.jsonl")}
+    assert replayed == {"q1": ["f"], "q2": [], "q3": ["f"]}
+
+
+def test_predictions_can_be_matched_in_order(cli: Cli) -> None:
+    write_two_cases()
+    write_rows(Path("p.jsonl"), prediction_row("a", CORRECT), prediction_row("b", WRONG))
+    refused = cli("grade", "eval.jsonl", "-p", "p.jsonl")
+    check_refused(refused, "no prediction matches a case", "There are as many as cases (2): --in-order matches them by order.")
+    summary = json.loads(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--in-order", "--json").out)["summary"]
+    assert (summary["scored"], summary["correct"]) == (2, 1)
+    write_rows(Path("p.jsonl"), prediction_row("a", CORRECT))
+    other = cli("grade", "eval.jsonl", "-p", "p.jsonl")
+    check_refused(other, "no prediction matches a case")
+    assert "--in-order" not in other.err
+    cli("grade", "eval.jsonl", "-p", write_half_correct(), "--name", "run")
+    check_refused(cli("grade", "runs/run", "--in-order"), "--in-order cannot be used with runs/run")

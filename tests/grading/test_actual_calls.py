@@ -33,7 +33,7 @@ TOOLS = [Tool("get_order", "", {"type": "object", "properties": {"id": {"type": 
         {"object": "response", "output": [{"type": "function_call", "call_id": "1", "name": "get_order", "arguments": '{"id": "W1"}'}]},
         [{"type": "reasoning", "summary": []}, {"type": "function_call", "name": "get_order", "arguments": '{"id": "W1"}'}],
         '<tool_call>{"name": "get_order", "arguments": {"id": "W1"}}</tool_call>',
-        'Let me look: get_order(id="W1")',
+        '[get_order(id="W1")]',
         '[{"name": "get_order", "arguments": {"id": "W1"}}]',
         Message("assistant", "", (Call("get_order", {"id": "W1"}),)),
         Message("assistant", '<tool_call>{"name": "get_order", "arguments": {"id": "W1"}}</tool_call>'),

@@ -337,18 +337,12 @@ MALFORMED = (Call("f", {}, "c1", "arguments: lone surrogate", '{"a":"\\\\ud800"}
         (completion({}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
         (completion({"content": None}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
         (completion({"role": "assistant"}, "content_filter"), {}, Prediction("", finish_reason="content_filter")),
-        (completion(assistant(text=TAGGED)), {}, Prediction("", 0, (), TAGGED, finish_reason="stop")),
         (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
-        (
-            completion(assistant(text=TAGGED)),
-            {"parse": "mistral"},
-            Prediction("", 0, (), TAGGED.removeprefix("<think>hm</think>"), "hm", finish_reason="stop"),
-        ),
         (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
         (
             completion(assistant(text="so it is f(a=1), then")),
             {"tools_in_prompt": "free"},
-            Prediction("", 0, PARSED, "so it is\n, then", finish_reason="stop"),
+            Prediction("", 0, (), "so it is f(a=1), then", finish_reason="stop"),
         ),
         (
             completion(assistant(text="nothing to call")),
@@ -389,7 +383,20 @@ MALFORMED = (Call("f", {}, "c1", "arguments: lone surrogate", '{"a":"\\\\ud800"}
     ],
 )
 def test_completion_is_read(body: bytes, settings: dict[str, Any], prediction: Prediction) -> None:
-    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
+    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tools=(Tool("f"),)) == prediction
+
+
+@pytest.mark.parametrize(
+    "settings, reason",
+    [
+        ({}, '"<tool_call>" (Hermes, Qwen) in the text of a response without calls (--parse auto parses it)'),
+        ({"parse": "mistral"}, '"<tool_call>" (Hermes, Qwen)'),
+    ],
+)
+def test_calls_that_are_not_parsed_are_an_error(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ModelError) as raised:
+        read_completion(HttpResponse(200, {}, completion(assistant(text=TAGGED))), ModelSettings(**settings), tools=(Tool("f"),))
+    assert str(raised.value) == f"unrecognized tool-call format: {reason}"
 
 
 def test_compressed_response_is_read() -> None:

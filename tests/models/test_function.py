@@ -58,13 +58,11 @@ def predict_return_value(agent: Write, expression: str, more: str = "") -> Predi
 
 
 def test_returned_value_is_converted(agent: Write) -> None:
-    text = 'Let me see: get_weather(city="Oslo")'
+    text = '[get_weather(city="Oslo")]'
     assert predict_return_value(agent, "{'role': 'assistant', 'content': None, 'tool_calls': [{'name': 'f'}]}") == Prediction(
         "c7", 0, (Call("f"),)
     )
-    assert predict_return_value(agent, repr(text)) == Prediction(
-        "c7", 0, (Call("get_weather", {"city": "Oslo"}),), "Let me see:"
-    )  # a tool of the case
+    assert predict_return_value(agent, repr(text)) == Prediction("c7", 0, (Call("get_weather", {"city": "Oslo"}),))  # a tool of the case
     assert predict_return_value(agent, "None") == Prediction("c7")
 
 

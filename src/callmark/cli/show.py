@@ -6,14 +6,18 @@ from callmark.cli.dataset_options import DATASET, DatasetOptions, dataset_option
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.errors import BadInput
-from callmark.types import Case, Conversation
+from callmark.types import Case, Conversation, Place
 from callmark.wording import pluralize
 
 
 @click.command(
     "show",
     cls=Command,
-    examples=("callmark show train.jsonl --most-calls", 'callmark show train.jsonl --search "#W0005862" --markdown'),
+    examples=(
+        "callmark show train.jsonl --row 17",
+        "callmark show train.jsonl --most-calls",
+        'callmark show train.jsonl --search "#W0005862" --markdown',
+    ),
 )
 @argument("file", metavar="FILE", text=DATASET)
 @option("--row", "number", group="Row", type=POSITIVE_INTEGER, metavar="N", help="Show the row on line N, or item N of a JSON array.")
@@ -35,15 +39,17 @@ def command(
     as_json: bool,
     options: DatasetOptions,
 ) -> None:
-    """Show one conversation: messages, tool calls and results.
+    """Show one row as it was understood.
 
-    Shows the first row of the file unless an option selects another. Long text is shortened.
+    Shows its format, messages, tool calls and results, expected calls and tools; then what is malformed and why, and which fields of the
+    row are not used. Shows the first row of the file unless an option selects another. Long text is shortened.
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("only one of --row, --id, --most-calls and --search can be given: each selects a row")
     refuse_rejects_alone(options)
     refuse_same_file(file=file, rejects=options.rejects)
-    from callmark.reporting.conversation_view import FOLD, contains_text, markdown, show_conversation
+    from callmark.formats.unused_fields import unused_fields
+    from callmark.reporting.conversation_view import FOLD, contains_text, markdown, show_conversation, show_understanding
     from callmark.reporting.dataset_header import show_dataset_header
 
     with options.reader() as reader:
@@ -66,10 +72,16 @@ def command(
             raise BadInput(f"{file}: no row {number}; the file has {pluralize(rows, 'row')}")
         criterion = f"has the ID {row_id!r}" if row_id is not None else f"contains {search!r}"
         raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "Use --row N to select a row by its line number.")
+    place = selected.place or Place("", 1)
+
+    def reread(row: bytes) -> Conversation:
+        return dataset.reread(row, place)
+
     if as_json:
         click.echo(selected.original.row.rstrip())
     elif as_markdown:
-        click.echo(markdown(selected, fold=None if full else FOLD), nl=False)
+        unused = unused_fields(selected.original.row, reread)
+        click.echo(markdown(selected, unused, fold=None if full else FOLD), nl=False)
     else:
         from callmark.reporting.terminal import make_console
 
@@ -84,6 +96,7 @@ def command(
         )
         console.print()
         show_conversation(console, selected, fold=None if full else FOLD)
+        show_understanding(console, selected, unused_fields(selected.original.row, reread))
     if search is not None and matches > 1:
         print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first one.")
 

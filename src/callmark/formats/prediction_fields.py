@@ -47,7 +47,7 @@ def read_case_id(fields: Fields) -> tuple[str | None, int | None]:
     for key in _CASE_KEYS:
         if key in fields and (found := _read_id(fields[key], key)) is not None:
             return found, None
-    if "id" in fields and _API_KEYS.isdisjoint(fields) and text_field(fields, "type") != "message":
+    if "id" in fields and "lc" not in fields and _API_KEYS.isdisjoint(fields) and text_field(fields, "type") != "message":
         found = _read_id(fields["id"], "id")
         if found is not None and not is_api_id(found):
             return found, None

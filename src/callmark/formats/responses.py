@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, Struct
 
+from callmark.calls.call_containers import OTHER_CALL_KEYS, refuse_row_containers
+from callmark.calls.content_parts import CALL_WORD
 from callmark.calls.messages import explain_validation_error
-from callmark.calls.shapes import read_call_text
+from callmark.calls.shapes import CALL_KEYS as _CALL_KEYS
+from callmark.calls.shapes import read_call_text, unwrap
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.formats.call_lists import OWN_KEY, read_call_list
@@ -29,11 +32,13 @@ from callmark.formats.json_fields import (
 )
 from callmark.types import Call, Prediction
 
-CALL_LIST_KEYS = (OWN_KEY, "tool_calls", "output_tools", "function_calls")
+_FIRST_KEYS = (OWN_KEY, "tool_calls", "output_tools", "function_calls")
+CALL_LIST_KEYS = (*_FIRST_KEYS, *(key for key in OTHER_CALL_KEYS if key not in _FIRST_KEYS))
 TEXT_KEYS = (
     "text",
     "output_text",
     "output",
+    "outputs",
     "completion",
     "response",
     "prediction",
@@ -43,7 +48,7 @@ TEXT_KEYS = (
     "message",
     "refusal",
 )
-_CONTAINER_KEYS = ("choices", "message", "output", "content")
+_CONTAINER_KEYS = ("choices", "candidates", "message", "output", "outputs", "content", "parts")
 _MORE_CONTAINER_KEYS = (
     *_CONTAINER_KEYS,
     "response",
@@ -55,9 +60,21 @@ _MORE_CONTAINER_KEYS = (
 )  # for objects without a key for calls
 _THINKING_KEYS = ("thinking", "reasoning_content", "reasoning")
 _TEXT_PARTS = frozenset({"text", "output_text", "input_text", "refusal"})
-_CALL_PARTS = frozenset({"function_call", "custom_tool_call", "tool_use", "function"})
+_CALL_PARTS = frozenset({"function_call", "custom_tool_call", "tool_use", "function", "tool-call", "tool_call", "custom"})
+_SKIPPED_PARTS = frozenset(
+    [
+        "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "computer_call", "mcp_list_tools",
+        "mcp_approval_request", "server_tool_use", "function_call_output", "custom_tool_call_output", "computer_call_output",
+        "tool_result", "tool-result", "web_search_tool_result", "tool-return",
+    ]
+)  # fmt: skip
+"""Parts of tools that the provider executes, and of results: they are not calls of the case's tools."""
+_EXPECTED_KEYS = frozenset(
+    ["expected_tool_calls", "reference_tool_calls", "expected_function_calls", "expected_calls", "ground_truth_calls"]
+)  # of the case, in rows that repeat it
 _ASSISTANT_ROLES = frozenset({"assistant", "model"})
 _OTHER_ROLES = frozenset({"user", "system", "developer", "tool", "function"})
+_KNOWN_CONTAINERS = frozenset({*CALL_LIST_KEYS, *_EXPECTED_KEYS, "function_call"})
 _ERROR_STATUSES = frozenset({"error", "errored"})
 _UNFINISHED_STATUSES = frozenset({"failed", "cancelled"})
 _NO_CHOICES = "the response has no choices"
@@ -80,7 +97,11 @@ def read_response(fields: Fields, levels: int = _MAX_LEVELS) -> Response | None:
     The first non-empty list of calls is used, then the content of a container (`choices`, `message`, `output`, …), then the text. Parts of
     `content` are read in addition to calls. Null in place of the text is an error.
     """
+    if "lc" in fields and json_kind(fields.get("kwargs", Raw(b"null"))) == "{":  # a LangChain dump
+        return read_response(decode_fields(fields["kwargs"]), levels)
     calls = _read_calls(fields)
+    if not calls:
+        refuse_row_containers(fields, _KNOWN_CONTAINERS)
     if "role" in fields:
         role = text_field(fields, "role")
         if role in _OTHER_ROLES:
@@ -187,15 +208,15 @@ def _read_empty(fields: Fields) -> Response | None:
 def _read_container(raw: Raw, key: str, levels: int) -> Response | None:
     if not levels:
         raise BadInput(f"{key}: the prediction is nested too deeply to read (the limit is {_MAX_LEVELS} levels)")
-    if key == "choices" and json_kind(raw) == "[":
+    if key in ("choices", "candidates") and json_kind(raw) == "[":
         choices = decode_list(raw)
         if not choices:
             return error_response(_NO_CHOICES)
         if json_kind(choices[0]) != "{":
-            raise wrong_type(choices[0], "choices[0]", "an object")
+            raise wrong_type(choices[0], f"{key}[0]", "an object")
         fields = decode_fields(choices[0])
         if (response := read_response(fields, levels - 1)) is None:
-            raise BadInput(f"choices[0]: no prediction found, got {describe_keys(fields)}")
+            raise BadInput(f"{key}[0]: no prediction found, got {describe_keys(fields)}")
         return response
     if json_kind(raw) == "[":
         return _read_items(decode_list(raw), levels)
@@ -203,30 +224,45 @@ def _read_container(raw: Raw, key: str, levels: int) -> Response | None:
 
 
 def _read_items(items: Sequence[Raw], levels: int) -> Response:
-    """Join messages, content parts, items of a Responses body, or calls into one response. Items of other types are skipped."""
+    """Join messages, content parts, items of a Responses body, or calls into one response.
+
+    Results, and parts of tools that the provider executes, are skipped, and so are parts of other types without calls. A part that is not
+    known and has `tool`, `function` or `call` in its type or keys raises `BadInput`.
+    """
     found: list[Prediction] = []
-    for raw in items:
+    for index, raw in enumerate(items):
         if json_kind(raw) != "{":
             is_text = json_kind(raw) == '"'
-            found.append(Prediction("", text=read_text(raw)) if is_text else Prediction("", 0, (read_call_text(bytes(raw)),)))
+            found.append(Prediction("", text=read_text(raw)) if is_text else _call_item(raw))
             continue
         fields = decode_fields(raw)
-        item_type, role = text_field(fields, "type"), text_field(fields, "role")
+        item_type = text_field(fields, "type") or text_field(fields, "part_kind")
+        role = text_field(fields, "role")
         if role or item_type == "message":
             if not role or role in _ASSISTANT_ROLES:
                 response = read_response({"role": Raw(b'"assistant"'), **fields}, levels - 1)
                 found.append(response.prediction if response is not None else Prediction(""))
-        elif item_type in _TEXT_PARTS:
-            found.append(Prediction("", text=first_text(fields, ("text", "refusal", "content"))))
+            elif role not in _OTHER_ROLES:
+                raise BadInput(f"[{index}].role: unknown role {scrub(role)[:60]!r}, expected assistant")
+        elif item_type in _TEXT_PARTS or (not item_type and "text" in fields and _CALL_KEYS.isdisjoint(fields)):
+            text = first_text(fields, ("text", "refusal", "content"))
+            is_thought = bytes(fields.get("thought", b"")) == b"true"
+            found.append(Prediction("", thinking=text) if is_thought else Prediction("", text=text))
         elif item_type == "thinking":
-            found.append(Prediction("", thinking=text_field(fields, "thinking")))
+            found.append(Prediction("", thinking=first_text(fields, ("thinking", "content"))))
         elif item_type == "reasoning":
-            found.append(Prediction("", thinking=_read_reasoning(fields)))
+            found.append(Prediction("", thinking=_read_reasoning(fields) or text_field(fields, "text")))
+        elif "reasoningContent" in fields or item_type in _SKIPPED_PARTS:
+            continue
         elif not item_type or item_type in _CALL_PARTS or "name" in fields:
-            call = read_call_text(bytes(raw))
-            call = structs.replace(call, id=text_field(fields, "call_id")) if "call_id" in fields else call
-            found.append(Prediction("", 0, (call,)))
+            found.append(_call_item(raw))
+        elif CALL_WORD.search(item_type) or any(map(CALL_WORD.search, fields)):
+            raise BadInput(f"[{index}]: unknown content part of type {scrub(item_type)[:60]!r}, which may hold a tool call")
     return _join(found, [prediction.text for prediction in found if prediction.text])
+
+
+def _call_item(raw: Raw) -> Prediction:
+    return Prediction("", 0, unwrap((read_call_text(bytes(raw)),)))
 
 
 def _read_reasoning(fields: Fields) -> str:

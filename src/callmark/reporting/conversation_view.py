@@ -1,14 +1,18 @@
-"""Show one conversation message by message, with its calls and results: in the terminal, or as Markdown."""
+"""Show one conversation message by message, with its calls and results, and how its row was understood: in the terminal, or as Markdown."""
+
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
 
 from callmark.calls.display import show_expected_call
+from callmark.formats.unused_fields import Unused
 from callmark.reporting.safety import fold_text, markdown_block, markdown_code, one_line
-from callmark.reporting.terminal import call_text
+from callmark.reporting.terminal import call_text, print_sentence
 from callmark.types import Call, Case, Conversation, Message
 
 _MAX_NAME = 80
+_MAX_FIELDS = 40  # unused fields that are named
 FOLD = 600  # characters of a message that are shown
 _STYLES = {
     "system": "dim",
@@ -34,7 +38,31 @@ def show_conversation(console: Console, row: Conversation, *, fold: int | None =
         _show_expected(console, row, fold)
 
 
-def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
+def show_understanding(console: Console, row: Conversation, unused: Unused) -> None:
+    """Print the tools of a row, its malformed calls with the reasons, and the fields of the row that are not used."""
+    console.print()
+    for label, text in _understanding(row, unused):
+        print_sentence(console, Text.assemble((f"{label}: ", "bold"), text), indent=3)
+
+
+def _understanding(row: Conversation, unused: Unused) -> Iterator[tuple[str, str]]:
+    names = ", ".join(one_line(tool.name, _MAX_NAME) for tool in row.tools)
+    yield f"Tools ({len(row.tools):,})", names or "none"
+    for where, call in _malformed_calls(row):
+        yield f"Malformed call in {where}", f"{one_line(call.name, _MAX_NAME) or '(no name)'}: {one_line(call.malformed, 4 * _MAX_NAME)}"
+    fields = ", ".join(one_line(field, _MAX_NAME) for field in unused.fields[:_MAX_FIELDS])
+    more = f" and {len(unused.fields) - _MAX_FIELDS:,} more" if len(unused.fields) > _MAX_FIELDS else ""
+    yield "Not used", f"{fields or 'nothing'}{more}{'' if unused.complete else ' (of a long row, not every field was checked)'}"
+
+
+def _malformed_calls(row: Conversation) -> Iterator[tuple[str, Call]]:
+    for index, message in enumerate(row.messages):
+        yield from ((f"message {index}", call) for call in message.calls if call.malformed)
+    if isinstance(row, Case):
+        yield from (("the expected calls", call) for call in row.expected if call.malformed)
+
+
+def markdown(row: Conversation, unused: Unused | None = None, *, fold: int | None = FOLD) -> str:
     """Return a conversation as Markdown. All text from data is code, so none of it is markup, a link or a mention."""
     title = f"{row.place}" if row.place else row.id
     parts = [f"# {_code(title)}"]
@@ -50,6 +78,8 @@ def markdown(row: Conversation, *, fold: int | None = FOLD) -> str:
         parts += [markdown_block(fold_text(row.instructions, fold))] if row.instructions else []
         parts.append("**EXPECTED**")
         parts += [markdown_block(fold_text(show_expected_call(call), fold), "python") for call in row.expected] or ["no call"]
+    if unused is not None:
+        parts += [f"**{label}**: {_code(text)}" for label, text in _understanding(row, unused)]
     return "\n\n".join(parts) + "\n"
 
 
