@@ -69,4 +69,4 @@ def _parse_text(text: str, tools: Sequence[Tool]) -> tuple[Call, ...]:
         return ()
     from callmark.calls.text import parse_calls
 
-    return parse_calls(text, tools={tool.name for tool in tools}).calls
+    return parse_calls(text, tools=tools).calls

@@ -16,7 +16,7 @@ from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.models.model import ModelError
-from callmark.types import Call, Prediction, Usage
+from callmark.types import Call, Prediction, Tool, Usage
 
 _DUMP_METHODS = ("model_dump", "to_dict")
 _ARGUMENT_KEYS = ("arguments", "input", "kwargs")
@@ -34,7 +34,7 @@ def convert_output(value: Any, *, tool_names: list[str]) -> Prediction:
         case None:
             return Prediction("")
         case str():
-            parsed = parse_calls(plain, tools=tool_names)
+            parsed = parse_calls(plain, tools=[Tool(name) for name in tool_names])
             return Prediction("", 0, parsed.calls, parsed.text, parsed.thinking)
         case Call():
             return Prediction("", 0, (_check_call(plain),))

@@ -1,6 +1,6 @@
 """Read predictions from chat completion responses."""
 
-from collections.abc import Container
+from collections.abc import Collection
 
 import msgspec
 from msgspec import Raw
@@ -13,7 +13,7 @@ from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.models.http_response import HttpResponse, StatusHint, describe_body, payload_error, response_error, shorten
 from callmark.models.model import ModelError, ModelSettings
 from callmark.models.tools_in_prompt import parse_constrained
-from callmark.types import Prediction, Usage
+from callmark.types import Prediction, Tool, Usage
 
 _CONTENT_FILTER = "content_filter"
 _MAX_FINISH_REASON = 60  # characters
@@ -27,7 +27,7 @@ def read_completion(
     settings: ModelSettings,
     *,
     address: str = "the server",
-    tool_names: Container[str] = (),
+    tool_names: Collection[str] = (),
     hint: StatusHint = lambda status: "",
 ) -> Prediction:
     """Return the prediction in a response, without a case id.
@@ -62,7 +62,11 @@ def read_completion(
     calls, text, thinking = found.calls, found.text, found.thinking
     if not calls and text and parses_text(settings):
         constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
-        parsed = parse_constrained(text, tool_names) if constrained else parse_calls(text, settings.parse or "auto", tools=tool_names)
+        parsed = (
+            parse_constrained(text, tool_names)
+            if constrained
+            else parse_calls(text, settings.parse or "auto", tools=[Tool(name) for name in tool_names])
+        )
         calls, text = parsed.calls, parsed.text
         thinking = "\n".join(part for part in (thinking, parsed.thinking) if part)
     if mended != body:
