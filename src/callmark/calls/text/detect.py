@@ -1,14 +1,22 @@
 """Parse a model's text in a given format, or in the first format that finds a call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from callmark import registry
+from callmark.calls.strict import scrub
+from callmark.calls.text.scan import compile_marks, scan
 from callmark.calls.text.text_format import ParsedText, TextFormat
+from callmark.calls.text.unknown_markers import find_unknown_marker
 from callmark.types import Tool
 
 AUTO = "auto"
-_END_MARKERS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>")
+_END_MARKERS = (
+    *("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>", "<|eom|>", "<|eot|>", "<|return|>"),
+    *("<｜end▁of▁sentence｜>", "<end_of_turn>", "<turn|>", "<|END_OF_TURN_TOKEN|>", "[e~[", "<|end|>", "<|assistant_end|>", "<|observation|>"),
+    *("<start_function_response>", "<|tool_response>", "<|end_of_msg|>", "<|user|>"),
+)
+_OPENS_THINKING = "<[◁"  # the first characters of all thinking tags
 
 
 def text_format_names() -> tuple[str, ...]:
@@ -20,37 +28,70 @@ def parse_calls(text: str, format_name: str = AUTO, *, tools: Sequence[Tool] = (
     """Return the calls in a model's text, in order, including repeated calls.
 
     Empty text and plain prose have no calls. An unclosed tag, truncated or invalid JSON and a positional argument are malformed calls. A
-    closed <think> is separated wherever it is outside a call, an unclosed one only at the start of the text; text before an unopened
-    </think> is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools` are the known tools: without a
-    marker, `f(a=1)` is a call only if f is one of them, or none is known. An unknown format name raises `BadInput`.
+    text without a call in which another format, or no known one, opens a call is `unrecognized`: it must not count as a text without calls.
+    Closed thinking is separated wherever it is outside a call, unclosed thinking only at the start of the text; text before an unopened
+    </think> is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools` are the known tools. Their schemas give the types
+    of arguments that are written as text, and without a marker, `f(a=1)` is a call only if f is one of them, or none is known. An unknown
+    format name raises `BadInput`.
     """
     text = _strip_end_markers(text)
     known = {tool.name: tool for tool in tools}
     if format_name != AUTO:
-        return _find(format_name).parse(text, known)
-    parsed = ParsedText()
-    for text_format in _built_in():
-        if not text_format.markers or any(marker in text for marker in text_format.markers):
-            parsed = text_format.parse(text, known)
-            if parsed.calls:
-                return parsed
-    for text_format in _installed():
-        if any(marker in text for marker in text_format.markers):
+        chosen = _find(format_name)
+        parsed = chosen.parse(text, known)
+        return parsed if parsed.calls else _check_other_formats(text, parsed, known, chosen)
+    unmarked: list[TextFormat] = []
+    parsed = None
+    for text_format in (*_built_in(), *_installed()):
+        if any([marker in text for marker in text_format.markers]):  # noqa: C419 - faster
+            if not text_format.is_marked:
+                unmarked.append(text_format)
+                continue
             found = text_format.parse(text, known)
-            if found.calls:
+            if found.calls and not all(call.malformed for call in found.calls):
                 return found
-    return parsed
+            parsed = found if parsed is None or (found.calls and not parsed.calls) else parsed
+    if parsed is not None and parsed.calls:
+        return parsed
+    for text_format in unmarked:
+        found = text_format.parse(text, known)
+        if found.calls:
+            return found
+    return _check_other_formats(text, parsed or _without_thinking(text), known, None)
 
 
 def text_markers() -> tuple[str, ...]:
-    """Return the markers of all built-in text formats. Text with one of them probably contains calls."""
-    return tuple(marker for text_format in _built_in() for marker in text_format.markers)
+    """Return the markers of all built-in text formats that have markers of calls. Text with one of them probably contains calls."""
+    return tuple(marker for text_format in _built_in() if text_format.is_marked for marker in text_format.markers)
 
 
 def check_text_format(name: str) -> None:
     """Raise `BadInput` if the name is neither `auto` nor a text format."""
     if name != AUTO:
         _find(name)
+
+
+def _check_other_formats(text: str, parsed: ParsedText, tools: Mapping[str, Tool], chosen: TextFormat | None) -> ParsedText:
+    """Return a text without calls, with the marker of a call in another format than the chosen one, or in a format that is not known."""
+    marker = _find_other_marker(text, tools, (*_built_in(), *_installed()), chosen) if chosen is not None else ""
+    if not marker and (unknown := find_unknown_marker(parsed.text)):
+        marker = f'"{scrub(unknown)}"'
+    return ParsedText((), parsed.text, parsed.thinking, marker) if marker else parsed
+
+
+def _find_other_marker(text: str, tools: Mapping[str, Tool], formats: Iterable[TextFormat], chosen: TextFormat) -> str:
+    for other in formats:
+        if other.is_marked and other.name != chosen.name:
+            marker = next((marker for marker in other.markers if marker in text), None)
+            if marker is not None and other.parse(text, tools).calls:
+                return f'"{marker}" ({other.title})'
+    return ""
+
+
+def _without_thinking(text: str) -> ParsedText:
+    if not any([character in text for character in _OPENS_THINKING]):  # noqa: C419 - faster
+        return ParsedText((), scrub(text))
+    return scan(text, compile_marks("(?!)"), lambda text, mark: (None, mark.end()), calls_end_thinking=False)
 
 
 @cache

@@ -1,10 +1,11 @@
-"""Read a call written as Python code: `f(a=1, b="x")`. The code is parsed, never evaluated; arguments must be keywords with literal values.
+"""Read calls written as Python code: `[f(a=1, b="x"), g()]`. The code is parsed, never evaluated; arguments must be keywords with literal values.
 
 Anything else (positional arguments, names, expressions, code that is too long or does not parse) is a malformed call with its text.
 """
 
 import ast
 import re
+import warnings
 from typing import Any
 
 from callmark.calls.shapes import named_call
@@ -17,12 +18,54 @@ STRING_PATTERN = (
 )
 _JSON_CONSTANTS = {"true": True, "false": False, "null": None}
 _STRING = re.compile(STRING_PATTERN, re.DOTALL)
+_BRACKET = re.compile(rf"{STRING_PATTERN}|(?P<open>[({{\[])|(?P<close>[)}}\]])", re.DOTALL)
+_SKIPPED = r"(?:[\s,;\[\]]|#[^\n]*+)*+"
+_NEXT_CALL = re.compile(rf"{_SKIPPED}(?:[^\W\d]\w*+\s*+=\s*+)?(?P<print>print\(\s*+)?(?P<name>[^\W\d][\w.-]*+)\(")
+_REST = re.compile(rf"{_SKIPPED}(?P<rest>.*)", re.DOTALL)
+_STARTS_LIKE_CODE = re.compile(r"""[\s\[]*+(?:print\()?[^\W\d][\w.-]*+\(\s*+(?:[)"'\d\[{*-]|\w++\s*+=|\Z)""")
+
+
+def starts_like_code(text: str) -> bool:
+    """Return whether a text begins with a call that has no arguments, or whose first argument is a keyword or a literal."""
+    return _STARTS_LIKE_CODE.match(text) is not None
+
+
+def find_code_end(text: str, at: int) -> tuple[int, bool]:
+    """Return where the bracket at `at` closes, and True; or the end of the text, and False. Brackets in strings do not count."""
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        if found["open"]:
+            depth += 1
+        elif found["close"]:
+            depth -= 1
+            if not depth:
+                return found.end(), True
+    return len(text), False
+
+
+def read_code_calls(text: str) -> list[Call]:
+    """Return the calls of a text that is nothing but calls: in a list, on lines, `print(f(a=1))`, `x = f(a=1)`.
+
+    Comments are skipped. Other text is a malformed call.
+    """
+    calls: list[Call] = []
+    at = 0
+    while found := _NEXT_CALL.match(text, at):
+        at, closed = find_code_end(text, found.end() - 1)
+        calls.append(read_code_call(found["name"], text[found.start("name") : at]))
+        if found["print"] and closed and text.startswith(")", at):
+            at += 1
+    rest = _REST.match(text, at)["rest"].strip()  # type: ignore[index]  # matches everything
+    return [*calls, malformed_call("", "not a call", rest)] if rest else calls
 
 
 def read_code_call(name: str, source: str) -> Call:
     """Return the call if its arguments are keywords with literal values; otherwise a malformed call with the code as its text."""
     try:
-        call = named_call(name, _read_keywords(source[len(name) :]), None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's warning about "\\d"
+            keywords = _read_keywords(source[len(name) :])
+        call = named_call(name, keywords, None)
     except NotStrict as problem:
         return malformed_call(name, f"arguments: {problem}", source)
     except RecursionError:  # the caller is deeply nested itself

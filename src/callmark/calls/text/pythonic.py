@@ -1,60 +1,103 @@
-"""Pythonic calls, as Llama 4 and others write them: `[f(a=1, b="x"), g()]` or `f(a=1)`."""
+"""Calls as code: `[f(a=1, b="x"), g()]` or `f(a=1)`.
+
+Code has no marker, and people write about functions. So a call, or a list of calls, counts only where it stands alone on its lines, bare or
+in a fenced block; a list in brackets may also end a line of text. `compress_file()` within a sentence or in `inline code` is a mention.
+"""
 
 import re
-import warnings
 from collections.abc import Mapping
 
-from callmark.calls.text.python_code import STRING_PATTERN, read_code_call
-from callmark.calls.text.scan import CODE_FENCE, FENCE_CLOSED, LIST_END, ReadMark, compile_marks, find_closing_bracket, scan, skip
+from msgspec import Struct
+
+from callmark.calls.text.python_code import find_code_end, read_code_call, starts_like_code
+from callmark.calls.text.scan import CODE_FENCE, FENCE_CLOSED, LIST_END, ReadMark, compile_marks, ends_line, scan, skip
 from callmark.calls.text.text_format import ParsedText, TextFormat
 from callmark.types import Call, Tool
 
-_MARKS = compile_marks(rf"(?P<place>{CODE_FENCE}(?:\[\s*+)?|^[ \t]*+(?:\[\s*+)?|[\[,;]\s*+)?(?<![\w.-])(?P<name>[^\W\d][\w.-]*+)\(")
-_NO_MARKS = compile_marks("(?!)")
-_STARTS_LIKE_CODE = re.compile(r"""[\w.-]++\(\s*+(?:[)"'\d\[{-]|\w++\s*+=)""")
-# No marker ends code, so the first group never matches.
-_BRACKETS = re.compile(rf"(?!)(.)|{STRING_PATTERN}|([({{\[])|([)}}\]])", re.DOTALL)
+_NAME = r"(?P<name>[^\W\d][\w.-]*+)\("
+_MARKS = compile_marks(
+    rf"(?:(?P<fence>{CODE_FENCE})|^[ \t]*+|(?<=[ \t])(?=\[))(?P<list>\[\s*+)?{_NAME}",
+)
+_NEXT_IN_LIST = re.compile(rf"\s*+,\s*+{_NAME}")
+_NEXT = re.compile(rf"(?:\s*+[,;]\s*+|[ \t]*+\n\s*+){_NAME}")
+_SEPARATOR = re.compile(r"[ \t]*+[,;]")
+
+
+class _CodeBlock(Struct, frozen=True):
+    """Calls that stand alone: where they end, whether they are in brackets, and whether the text ends before they do."""
+
+    calls: list[Call]
+    end: int
+    in_list: bool
+    truncated: bool
 
 
 def parse_pythonic(text: str, tools: Mapping[str, Tool]) -> ParsedText:
-    """Return the calls written as code. If `tools` are given, calls of other tools count only in a text that is nothing but code."""
-    return parse_code_only(text) or _scan_code(text, tools)
+    """Return the calls that stand alone, if one of their tools is known.
 
-
-def parse_code_only(text: str) -> ParsedText | None:
-    """Return the calls of a text that is only calls as code; None for any other text, such as `Note(this one)`."""
-    parsed = _scan_code(text, None)
-    if not parsed.calls or parsed.text.strip("[],;`\n "):
-        return None
-    is_code = any(not call.malformed or _STARTS_LIKE_CODE.match(call.text) for call in parsed.calls)
-    return ParsedText(parsed.calls, "", parsed.thinking) if is_code else None
-
-
-def _scan_code(text: str, tools: Mapping[str, Tool] | None) -> ParsedText:
-    """Return the calls written as code: of any name, or only of these tools."""
-    if "(" not in text:
-        return scan(text, _NO_MARKS, _reader(tools))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python's warning about "\d"
-        return scan(text, _MARKS, _reader(tools))
-
-
-def _reader(tools: Mapping[str, Tool] | None) -> ReadMark:
-    """Return a reader of one call as code.
-
-    An unclosed call extends to the end of the text. A closed but malformed call within prose, such as `item(s)`, is text.
+    If no tool is known, calls in brackets or with arguments count, others only if they are the whole text.
     """
+    return scan(text, _MARKS, _reader(tools), calls_end_thinking=False)
 
+
+def _reader(tools: Mapping[str, Tool]) -> ReadMark:
     def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:
-        if tools is not None and mark["name"] not in tools:
+        if tools and mark["name"] not in tools and not mark["list"]:
             return None, mark.end()
-        stop, closed = find_closing_bracket(_BRACKETS, text, mark.end() - 1)
-        call = read_code_call(mark["name"], text[mark.start("name") : stop])
-        if call.malformed and closed and mark["place"] is None:
-            return None, stop
-        return [call], skip(FENCE_CLOSED, text, skip(LIST_END, text, stop))
+        block, at = _read_block(text, mark)
+        if block is None:
+            return None, at
+        is_call = any(call.name in tools for call in block.calls) if tools else _is_surely_a_call(text, mark, block)
+        return (block.calls, block.end) if is_call else (None, at)
 
     return read
 
 
-FORMAT = TextFormat("pythonic", "Llama 4 and others", parse_pythonic)
+def _read_block(text: str, mark: re.Match[str]) -> tuple[_CodeBlock | None, int]:
+    """Return the calls from a mark on, if they stand alone, and where to continue."""
+    following = _NEXT_IN_LIST if mark["list"] else _NEXT
+    calls: list[Call] = []
+    alone: tuple[int, int] | None = None  # how many calls stand alone, and where they end
+    found: re.Match[str] | None = mark
+    at, closed = mark.end(), True
+    while found and closed:
+        at, closed = find_code_end(text, found.end() - 1)
+        calls.append(read_code_call(found["name"], text[found.start("name") : at]))
+        found = following.match(text, at)
+        after = skip(_SEPARATOR, text, at)
+        if not mark["list"] and closed and ends_line(text, after):
+            alone = len(calls), after
+    if not closed:  # up to the end of the text
+        return (_CodeBlock(calls, at, bool(mark["list"]), truncated=True) if starts_like_code(calls[-1].text) else None), at
+    if mark["list"]:
+        end = LIST_END.match(text, at)
+        if end is None:
+            truncated = not text[at:].strip(" \n,")
+            return (_CodeBlock(calls, len(text), in_list=True, truncated=True) if truncated else None), at
+        at = end.end()
+        alone = len(calls), at
+    if alone is None:
+        return None, at
+    count, end_of_calls = alone
+    if mark["fence"]:
+        fence_end = FENCE_CLOSED.match(text, end_of_calls)
+        if fence_end is None or count < len(calls):  # other code follows
+            return None, at
+        end_of_calls = fence_end.end()
+    if not ends_line(text, end_of_calls):
+        return None, at
+    return _CodeBlock(calls[:count], end_of_calls, bool(mark["list"]), truncated=False), end_of_calls
+
+
+def _is_surely_a_call(text: str, mark: re.Match[str], block: _CodeBlock) -> bool:
+    """Return whether calls of which no tool is known are calls, not code or prose such as `Note(this one)`."""
+    is_code = [not call.malformed or starts_like_code(call.text) for call in block.calls]
+    if not (any(is_code) if block.in_list else all(is_code)):
+        return False
+    is_whole = not text[: mark.start()].strip() and not text[block.end :].strip()
+    if mark["fence"]:
+        return is_whole and (block.in_list or not any(call.malformed for call in block.calls))
+    return is_whole or block.in_list or any(call.arguments for call in block.calls)
+
+
+FORMAT = TextFormat("pythonic", "calls as code", parse_pythonic, ("(",), is_marked=False)

@@ -1,7 +1,8 @@
-"""Helpers shared by the parsers of all text formats: scan from marker to marker, and find the end of a JSON value.
+"""What the parsers of all text formats share: scan from marker to marker, and find the end of a JSON value.
 
-A JSON value ends where its brackets close; tags inside its strings are ignored. Nothing is evaluated, nothing raises, and every text is
-read in linear time: no character is scanned twice.
+Markers in code spans (`` `code` `` and fenced blocks) are text, unless one fenced block is the whole text. Thinking is set aside. A JSON
+value ends where its brackets close; tags inside its strings are ignored. Nothing is evaluated, nothing raises, and every text is read in
+linear time: no character is scanned twice.
 """
 
 import json
@@ -12,10 +13,12 @@ from callmark.calls.shapes import CALL_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, parse, scrub
 from callmark.calls.text.python_code import malformed_call
 from callmark.calls.text.text_format import ParsedText
+from callmark.calls.text.thinking import CLOSING, OPENING, closing_tag
 from callmark.types import Call
 
 ReadMark = Callable[[str, re.Match[str]], tuple[list[Call] | None, int]]
 
+FENCE_LENGTH = 3
 CODE_FENCE = r"```\w*+\s*+"
 FENCE_CLOSED = re.compile(r"\s*+```")
 LIST_END = re.compile(r"\s*+(?:,\s*+)?\]")
@@ -24,14 +27,15 @@ _FIRST_PIECE = 1024  # characters of a JSON text in which to look for its end fi
 _LONGEST_WORD = 16  # characters that truncation can make unreadable: -Infinity, \ud83d
 _NEXT_OBJECT = re.compile(r"[\s,;\[\]]*+\{")
 _EXTRA_BRACES = re.compile(r"(?:\s*+\})++")
-_NAME = re.compile(r"""["'](?:name|functionName)["']\s*+:\s*+["']([^"'\\]++)["']""")
+_FENCE_LINE = re.compile(r"`*+(?:[ \t]*+\w++[ \t]*+(?=\n))?")
+_NAME = re.compile(r"""["'](?:name|functionName|tool_name|function|action)["']\s*+:\s*+["']([^"'\\]++)["']""")
 
 _raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # used only to find where a value ends
 
 
 def compile_marks(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that finds thinking tags and the markers that open a call."""
-    return re.compile(rf"(?P<think><think(?:ing)?>)|(?P<thought></think(?:ing)?>)|{pattern}", re.MULTILINE)
+    """Return a pattern that finds the markers that open a call, thinking tags and code spans."""
+    return re.compile(rf"{pattern}|(?P<think>{OPENING})|(?P<thought>{CLOSING})|(?P<code>`++)", re.MULTILINE)
 
 
 def json_brackets(first: str, end: str) -> re.Pattern[str]:
@@ -42,36 +46,74 @@ def json_brackets(first: str, end: str) -> re.Pattern[str]:
     return re.compile(rf'({end})|"(?:[^"\\{first}]|(?!{end}){first}|\\.)*+"?|([{{\[])|([}}\]])', re.DOTALL)
 
 
-def scan(text: str, marks: re.Pattern[str], read: ReadMark) -> ParsedText:
+def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, calls_end_thinking: bool = True) -> ParsedText:
     """Scan from mark to mark and collect calls, text and thinking.
 
-    `read` returns the calls at a mark and where they end, or None and where to continue if the mark is only text.
+    `read` returns the calls at a mark and where they end, or None and where to continue if the mark is only text. Thinking that is opened
+    at the start of the text and never closed ends at the first call; if not `calls_end_thinking`, it is the whole text.
     """
     calls: list[Call] = []
     outside: list[str] = []
     thinking: list[str] = []
-    last = {tag: text.rfind(tag) for tag in ("</think>", "</thinking>")}
+    never_closed: set[str] = set()
+    is_thinking = False  # since `text_start`, without an end in sight
     text_start = at = 0
     while mark := marks.search(text, at):
         start, at = mark.span()
         if mark["think"]:
-            closing = f"</{mark[0][1:]}"
-            stop = text.find(closing, at) if last[closing] >= at else len(text) if start == 0 else -1
+            closing = closing_tag(mark[0])
+            stop = -1 if closing in never_closed else text.find(closing, at)
             if stop >= 0:
                 outside.append(text[text_start:start])
                 thinking.append(text[at:stop])
-                text_start = at = min(stop + len(closing), len(text))
+                text_start = at = stop + len(closing)
+                continue
+            never_closed.add(closing)
+            if start == 0:
+                is_thinking, text_start = True, at
+                if not calls_end_thinking:
+                    break
         elif mark["thought"]:
             if not calls and not thinking:  # opened in the prompt
-                thinking.append(text[:start])
-                text_start = at
+                thinking.append("".join([*outside, text[text_start:start]]))
+                outside.clear()
+                is_thinking, text_start = False, at
+        elif mark["code"]:
+            stop = code_end(text, mark, never_closed)
+            if len(mark[0]) >= FENCE_LENGTH and stop > at and not calls and _is_blank(outside, text[text_start:start], text[stop:]):
+                inside = text[_FENCE_LINE.match(text, at).end() : stop - FENCE_LENGTH]  # type: ignore[union-attr]  # matches everything
+                found_inside = scan(inside, marks, read, calls_end_thinking=calls_end_thinking)
+                if found_inside.calls:
+                    return ParsedText(found_inside.calls, found_inside.text, join_pieces([*thinking, found_inside.thinking]))
+            at = stop
         else:
             found, at = read(text, mark)
             if found is not None:
-                outside.append(text[text_start:start])
+                (thinking if is_thinking else outside).append(text[text_start:start])
                 calls.extend(found)
-                text_start = at
-    return ParsedText(tuple(calls), _join([*outside, text[text_start:]]), _join(thinking))
+                is_thinking, text_start = False, at
+    (thinking if is_thinking else outside).append(text[text_start:])
+    return ParsedText(tuple(calls), join_pieces(outside), join_pieces(thinking))
+
+
+def _is_blank(outside: list[str], *texts: str) -> bool:
+    return not any(piece and not piece.isspace() for piece in (*outside, *texts))
+
+
+def code_end(text: str, mark: re.Match[str], never_closed: set[str]) -> int:
+    """Return where the code span that the backticks open ends; the end of the backticks if it is not closed."""
+    at = mark.end()
+    if len(mark[0]) >= FENCE_LENGTH:
+        if "```" in never_closed:
+            return at
+        stop = text.find("```", at)
+        if stop < 0:
+            never_closed.add("```")
+            return at
+        return stop + FENCE_LENGTH
+    line_end = text.find("\n", at)
+    stop = text.find(mark[0], at, line_end if line_end >= 0 else len(text))
+    return stop + len(mark[0]) if stop >= 0 else at
 
 
 def json_spans(text: str, at: int, brackets: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -151,5 +193,19 @@ def skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _join(pieces: list[str]) -> str:
+def begins_line(text: str, at: int) -> bool:
+    """Return whether only white space or a tag precedes on the line: a marker there is in the place of a call."""
+    while at and text[at - 1] in " \t":
+        at -= 1
+    return at == 0 or text[at - 1] in "\n>"
+
+
+def ends_line(text: str, at: int) -> bool:
+    """Return whether only white space follows on the line."""
+    while at < len(text) and text[at] in " \t\r":
+        at += 1
+    return at == len(text) or text[at] == "\n"
+
+
+def join_pieces(pieces: list[str]) -> str:
     return scrub("\n".join(piece for piece in map(str.strip, pieces) if piece))
