@@ -25,7 +25,7 @@ _CALLS, _CALLS_END = _token("tool▁calls▁begin"), _token("tool▁calls▁end"
 _CALL, _CALL_END, _SEPARATOR = _token("tool▁call▁begin"), _token("tool▁call▁end"), _token("tool▁sep")
 _TOKENS = rf"(?:{_CALLS}\s*+)?{_CALL}(?P<first>[^<\n]*+)(?P<separator>{_SEPARATOR}|\Z)"
 _DSML = r"[｜|]{1,2}DSML[｜|]{1,2}\s?"
-_OUTER = rf"{_DSML}\w*+calls?>"
+_OUTER = rf"{_DSML}(?:\w{{0,20}}?calls?|tool)>"
 _MARKS = compile_marks(
     rf"{_TOKENS}|(?:<{_OUTER}\s*+)?<{_DSML}invoke\s++name=\"(?P<name>[^\"<>\n]*+)\"\s*+(?P<empty>/)?>|(?P<alone>(?:{_CALLS}|<{_OUTER})\s*+\Z)"
 )

@@ -45,6 +45,8 @@ def _reader(tools: Mapping[str, Tool]) -> ReadMark:
         inside = _INSIDE.match(text, mark.end())
         if not inside or (not inside[0] and not begins_line(text, mark.start())):
             return None, mark.start("name")
+        if inside[0].startswith("</") and text[mark.start("name") - 1] == " ":  # <tool_call> and </tool_call>
+            return None, mark.start("name")
         call, end = read_xml_call(text, mark.end(), mark["name"], tools, _SYNTAX)
         section = _SECTION_END.match(text, end)
         return [call], section.end() if section else end

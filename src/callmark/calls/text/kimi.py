@@ -48,6 +48,8 @@ def _reader(tools: Mapping[str, Tool]) -> ReadMark:
             return [call], skip(_TOOLS_CLOSED, text, end)
         found = _ID.match(mark["id"])
         name = found["name"] if found and not mark["id"].isdecimal() else ""
+        if not mark["arguments"] and not begins_line(text, mark.start()):
+            return None, mark.end()
         if not mark["arguments"]:
             return [malformed_call(name, "arguments: truncated", mark["id"])], mark.end()
         call, end = _ARGUMENTS.read(text, mark.end(), name, mark["id"])

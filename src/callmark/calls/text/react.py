@@ -16,7 +16,7 @@ from callmark.types import Call, Tool
 
 _LABEL = r"[ \t]*+(?:\*\*)?{}(?:\*\*)?[ \t]*+:(?:\*\*)?[ \t]*+"
 _ACTION, _INPUT = _LABEL.format("Action"), _LABEL.format("Action Input")
-_FENCE = r"(?:```(?:json)?\s*+)?"
+_FENCE = r"(?:\s*+```(?:json)?\s*+)?"
 _MARKS = compile_marks(
     rf"^{_ACTION}(?:[`\"'\[]?(?P<name>[^\W\d][\w.:-]*+)[`\"'\]]?[ \t]*+(?:\n\s*+(?P<input>{_INPUT}){_FENCE}|(?P<end>\s*+\Z))"
     rf"|\s*+(?P<fence>{_FENCE})\[?\s*+(?P<object>\{{)(?=\s*+\"))"
@@ -40,7 +40,7 @@ def parse_react(text: str, tools: Mapping[str, Tool]) -> ParsedText:
             is_call = call.name in tools if tools else bool(call.name) and call.name != _FINAL and '"action' in text[start:stop]
             return ([call], skip(FENCE_CLOSED, text, stop)) if is_call else (None, stop)
         name = mark["name"]
-        if (tools and name not in tools) or (mark["input"] is None and (name not in tools or not _THOUGHT.match(text))):
+        if (tools and name not in tools) or (mark["input"] is None and (name not in tools or not _THOUGHT.search(text))):
             return None, mark.end("name")
         if mark["input"] is None:
             return [malformed_call(name, "arguments: no Action Input", mark[0])], mark.end()

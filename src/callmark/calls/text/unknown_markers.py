@@ -16,7 +16,7 @@ _MARKER = (
     rf"<[|｜]?(?!/){_NAME}[|｜]?>|<functioncall>|<function\s++name=[\"'][^<>]*+>|<(?:tool|function|action)\s++name=[\"'][^<>]*+>"
     r"|<\w++:(?:invoke|tool_call|call)\b[^<>]*+>|\[(?:TOOL|FUNCTION)_?(?:CALLS?|REQUEST|USE)\]"
 )
-_OPENING = r"(?=\s*+(?:[\[{<]|[^\W\d][\w.:-]*+\s*+[({\[<]))"
+_OPENING = r"(?=\s*+(?:\{|\[\s*+[{\"\w]|<\w|[^\W\d][\w.:-]*+(?:[({\[]|<\w)))"
 _HINT = re.compile(r"[<\[]")
 _LONGEST = 60  # characters of a marker that are shown
 
