@@ -35,7 +35,7 @@ _NAMED_OBJECT = re.compile(r'\{\s*+"(?P<name>[^"\\]++)"\s*+:\s*+\{')
 
 def parse_json(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     """Return every JSON object that is a call. Other objects are text."""
-    return scan(text, _MARKS, _reader(tools), calls_end_thinking=False)
+    return scan(text, _MARKS, _reader(tools), is_marked=False)
 
 
 def _reader(tools: Mapping[str, Tool]) -> ReadMark:

@@ -91,7 +91,7 @@ def _find_other_marker(text: str, tools: Mapping[str, Tool], formats: Iterable[T
 def _without_thinking(text: str) -> ParsedText:
     if not any([character in text for character in _OPENS_THINKING]):  # noqa: C419 - faster
         return ParsedText((), scrub(text))
-    return scan(text, compile_marks("(?!)"), lambda text, mark: (None, mark.end()), calls_end_thinking=False)
+    return scan(text, compile_marks("(?!)"), lambda text, mark: (None, mark.end()), is_marked=False)
 
 
 @cache

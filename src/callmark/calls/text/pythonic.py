@@ -37,7 +37,7 @@ def parse_pythonic(text: str, tools: Mapping[str, Tool]) -> ParsedText:
 
     If no tool is known, calls in brackets or with arguments count, others only if they are the whole text.
     """
-    return scan(text, _MARKS, _reader(tools), calls_end_thinking=False)
+    return scan(text, _MARKS, _reader(tools), is_marked=False)
 
 
 def _reader(tools: Mapping[str, Tool]) -> ReadMark:

@@ -48,7 +48,7 @@ def parse_react(text: str, tools: Mapping[str, Tool]) -> ParsedText:
         return [call], skip(FENCE_CLOSED, text, end)
 
     observation = _OBSERVATION.search(text)
-    parsed = scan(text[: observation.start()] if observation else text, _MARKS, read, calls_end_thinking=False)
+    parsed = scan(text[: observation.start()] if observation else text, _MARKS, read, is_marked=False)
     if parsed.calls:
         return _set_thoughts_aside(parsed)
     return scan(text, _NO_MARKS, read) if observation else parsed

@@ -46,7 +46,7 @@ def json_brackets(first: str, end: str) -> re.Pattern[str]:
     return re.compile(rf'({end})|"(?:[^"\\{first}]|(?!{end}){first}|\\.)*+"?|([{{\[])|([}}\]])', re.DOTALL)
 
 
-def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, calls_end_thinking: bool = True) -> ParsedText:
+def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, is_marked: bool = True) -> ParsedText:
     """Scan from mark to mark and collect calls, text and thinking.
 
     `read` returns the calls at a mark and where they end, or None and where to continue if the mark is only text. Thinking that is opened
@@ -71,7 +71,7 @@ def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, calls_end_thinkin
             never_closed.add(closing)
             if start == 0:
                 is_thinking, text_start = True, at
-                if not calls_end_thinking:
+                if not is_marked:
                     break
         elif mark["thought"]:
             if not calls and not thinking:  # opened in the prompt
@@ -80,9 +80,9 @@ def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, calls_end_thinkin
                 is_thinking, text_start = False, at
         elif mark["code"]:
             stop = code_end(text, mark, never_closed)
-            if len(mark[0]) >= FENCE_LENGTH and stop > at and not calls and _is_blank(outside, text[text_start:start], text[stop:]):
+            if is_marked and len(mark[0]) >= FENCE_LENGTH and stop > at and not calls and _is_blank(outside, text[text_start:start], text[stop:]):
                 inside = text[_FENCE_LINE.match(text, at).end() : stop - FENCE_LENGTH]  # type: ignore[union-attr]  # matches everything
-                found_inside = scan(inside, marks, read, calls_end_thinking=calls_end_thinking)
+                found_inside = scan(inside, marks, read, is_marked=is_marked)
                 if found_inside.calls:
                     return ParsedText(found_inside.calls, found_inside.text, join_pieces([*thinking, found_inside.thinking]))
             at = stop

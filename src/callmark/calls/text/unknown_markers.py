@@ -36,5 +36,5 @@ def find_unknown_marker(text: str) -> str:
         found.append(mark["marker"])
         return None, len(text)
 
-    scan(text, _marks(), read, calls_end_thinking=False)
+    scan(text, _marks(), read, is_marked=False)
     return found[0][:_LONGEST] if found else ""
