@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -83,6 +83,7 @@ PEER_bfcl := --no-deps bfcl-eval==2026.3.23
 PEER_agentevals := agentevals==0.0.9
 PEER_adk := google-adk==2.13.0
 PEER_inspect := inspect-ai==0.3.285
+PEER_sglang := --no-deps sglang==0.5.23 pydantic pydantic-core typing-extensions annotated-types typing-inspection orjson partial-json-parser
 
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py
@@ -98,13 +99,16 @@ parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed
 	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 
+formats-proof: $(VENV)/developed $(PEERS)/sglang/installed   ## compare the text formats with the parsers of a serving engine
+	$(BIN)/python benchmarks/text_parsers.py --sglang $(PEERS)/sglang/bin/python
+
 # Runs everything even after a failure; the exit status is 1 if anything failed.
 PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups
 proof: $(VENV)/developed           ## run the long checks: a 2 GB file, memory, kills, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \
 	HYPOTHESIS_PROFILE=proof $(BIN)/python -m pytest -m laws -o timeout=1800 || status=1; \
-	$(MAKE) --no-print-directory bench-peers parity || status=1; exit $$status
+	$(MAKE) --no-print-directory bench-peers parity formats-proof || status=1; exit $$status
 
 picture: $(VENV)/developed         ## update the screenshots in the README and the docs
 	$(BIN)/python docs/picture.py
