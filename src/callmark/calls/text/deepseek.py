@@ -1,8 +1,8 @@
 """DeepSeek: three generations.
 
-    <｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME, then a fenced block of JSON, then <｜tool▁call▁end｜>     V3, R1
-    <｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{json}<｜tool▁call▁end｜>                                        V3.1
-    <｜DSML｜invoke name="NAME"><｜DSML｜parameter name="KEY" string="true">VALUE</｜DSML｜parameter></｜DSML｜invoke>    V3.2 and later
+<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME, then a fenced block of JSON, then <｜tool▁call▁end｜>     V3, R1
+<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{json}<｜tool▁call▁end｜>                                        V3.1
+<｜DSML｜invoke name="NAME"><｜DSML｜parameter name="KEY" string="true">VALUE</｜DSML｜parameter></｜DSML｜invoke>    V3.2 and later
 """
 
 import re
@@ -70,5 +70,8 @@ def _reader(tools: Mapping[str, Tool]) -> ReadMark:
 
 
 FORMAT = TextFormat(
-    "deepseek", "DeepSeek", parse_deepseek, ("<｜tool▁call▁begin｜>", "<｜tool▁calls▁begin｜>", "<|tool▁call▁begin|>", "<｜DSML｜", "<|DSML|")
+    "deepseek",
+    "DeepSeek",
+    parse_deepseek,
+    ("<｜tool▁call▁begin｜>", "<｜tool▁calls▁begin｜>", "<|tool▁call▁begin|>", "<｜DSML｜", "<|DSML|"),
 )

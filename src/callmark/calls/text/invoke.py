@@ -13,7 +13,9 @@ from callmark.types import Call, Tool
 
 _OUTER = r"(?:minimax:tool_call|(?:\w+:)?function_calls|dots_function_call|tool_calls?)"
 _NAME = r"""(?:"(?P<{0}>[^"<>\n]*+)"|'(?P<{0}_in_quotes>[^'<>\n]*+)'|(?P<{0}_bare>[^\s"'<>/]++))"""
-_MARKS = compile_marks(rf"(?:<{_OUTER}>\s*+)?<(?:\w++:)?invoke\s++name\s*+=\s*+{_NAME.format('name')}\s*+(?P<empty>/)?>(?P<inside>\s*+(?:[<{{]|\Z))?")
+_MARKS = compile_marks(
+    rf"(?:<{_OUTER}>\s*+)?<(?:\w++:)?invoke\s++name\s*+=\s*+{_NAME.format('name')}\s*+(?P<empty>/)?>(?P<inside>\s*+(?:[<{{]|\Z))?"
+)
 _OUTER_CLOSED = re.compile(rf"\s*+</{_OUTER}>")
 _SYNTAX = XmlSyntax(
     parameter=re.compile(r"""\s*+<(?:\w++:)?parameter\s++name\s*+=\s*+["']?(?P<key>[^"'<>\n]*+)["']?(?:\s++[^<>]*+)?>"""),

@@ -1,6 +1,7 @@
 """Kimi K2: `<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{json}<|tool_call_end|>`, in a section of its own.
 
-Kimi K3: `<|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE<|close|>argument<|sep|><|close|>call<|sep|>`.
+Kimi K3: `<|open|>call tool="NAME" index="1"<|sep|>`, for each argument `<|open|>argument key="KEY" type="string"<|sep|>VALUE` and its end,
+`<|close|>argument<|sep|>`, and at the end of the call `<|close|>call<|sep|>`.
 """
 
 import re
@@ -27,7 +28,9 @@ _TOOLS_CLOSED = re.compile(_TOOLS_END)
 _ID = re.compile(r"(?:functions\.)?(?P<name>[^:]++(?::(?!\d+\Z)[^:]*+)*+)(?::\d+)?\Z")
 _SYNTAX = XmlSyntax(
     parameter=re.compile(r'\s*+<\|open\|>\s*+argument\s++key="(?P<key>[^"]*+)"(?:\s++type="(?P<kind>\w*+)")?\s*+<\|sep\|>'),
-    parameter_end=re.compile(r"<\|close\|>\s*+argument\s*+<\|sep\|>|(?=<\|open\|>\s*+(?:argument|call)\s|<\|close\|>\s*+call\s*+<\|sep\|>)"),
+    parameter_end=re.compile(
+        r"<\|close\|>\s*+argument\s*+<\|sep\|>|(?=<\|open\|>\s*+(?:argument|call)\s|<\|close\|>\s*+call\s*+<\|sep\|>)"
+    ),
     call_end=re.compile(rf"<\|close\|>\s*+call\s*+<\|sep\|>|(?=<\|open\|>\s*+call\s|{_TOOLS_END})"),
 )
 
@@ -63,5 +66,8 @@ def _unescape(name: str) -> str:
 
 
 FORMAT = TextFormat(
-    "kimi", "Kimi K2, Kimi K3", parse_kimi, ("<|tool_call_begin|>", "<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|open|>")
+    "kimi",
+    "Kimi",
+    parse_kimi,
+    ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|tool_call_begin|>", "<|open|>"),
 )
