@@ -259,7 +259,8 @@ def test_parse_selects_the_text_format(cli: Cli) -> None:
     assert "2 predictions parsed from text" in completed.out
     check_refused(
         cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "xml"),
-        "--parse: expected auto, hermes, mistral, llama3, json or pythonic, got 'xml'.",
+        "--parse: expected auto, harmony, deepseek, kimi, ",
+        "react, json or pythonic, got 'xml'.",
     )
 
 

@@ -40,7 +40,8 @@ def parse_calls(text: str, format_name: str = AUTO, *, tools: Sequence[Tool] = (
         chosen = _find(format_name)
         parsed = chosen.parse(text, known)
         return parsed if parsed.calls else _check_other_formats(text, parsed, known, chosen)
-    candidates = dict.fromkeys([text_format for marker, text_format in _markers() if marker in text])
+    found_formats = {text_format.name: text_format for marker, text_format in _markers() if marker in text}
+    candidates = found_formats.values()
     first: ParsedText | None = None  # the first result of a format with markers; of those with calls, if there is one
     for text_format in candidates:
         if text_format.is_marked:
