@@ -164,6 +164,11 @@ def main() -> int:
             different.append((name, text, ours, theirs))
     for name in counted:
         print(f"{name:14} {agreed[name]:3} of {counted[name]:3} texts agree")
+    templates = {(name, family.write(calls)) for name, family in FAMILIES.items() for calls in WRITTEN} & {
+        (name, text) for name, text, _ in cases
+    }
+    as_templates = len(templates - {(name, text) for name, text, _, _ in different})
+    print(f"{'as templates':14} {as_templates:3} of {len(templates):3} texts agree: calls as the chat templates write them")
     print(f"{'all':14} {agreed.total():3} of {counted.total():3} texts agree with sglang {found['version']}")
     used: set[tuple[str, str, str]] = set()
     unexplained = 0
