@@ -285,6 +285,9 @@ def test_code_is_a_call_where_it_stands_alone_and_its_tool_is_known() -> None:
     assert parse_calls("I use\nf(a=1)\nnot\nh(a=1)", tools=[Tool("f")]) == ParsedText((F,), "I use\nnot\nh(a=1)")
     assert parse_calls("I use\nf(a=1)", tools=[Tool("g")]) == ParsedText((), "I use\nf(a=1)")
     assert parse_calls("I use f(a=1), not h(a=1).", tools=[Tool("f")]).calls == (), "within a sentence it is a mention"
+    assert parse_calls("Let me see: f(a=1)", tools=[Tool("f")]) == ParsedText((F,), "Let me see:")
+    for mention in ("Let me see: f(a=1)", "The only function: f()", "The format: f(x)"):
+        assert parse_calls(mention, tools=[Tool("f")] if "a=1" not in mention else []).calls == ()
     (malformed,) = parse_calls('{"name": "Ann", "age": 5}', tools=[Tool("Ann")]).calls
     assert malformed == Call("Ann", malformed="unknown keys: age", text='"age":5')
 
