@@ -37,6 +37,13 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "anthropic": "callmark.formats.anthropic:FORMAT",
         "deepfabric": "callmark.formats.deepfabric:FORMAT",
         "by-reference": "callmark.formats.by_reference:FORMAT",
+        "responses": "callmark.formats.responses_items:FORMAT",
+        "gemini": "callmark.formats.gemini:FORMAT",
+        "bedrock": "callmark.formats.bedrock:FORMAT",
+        "langchain": "callmark.formats.langchain:FORMAT",
+        "vercel-ai": "callmark.formats.vercel:FORMAT",
+        "inspect-ai": "callmark.formats.inspect_logs:FORMAT",
+        "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
     },
     "text_formats": {
         "hermes": "callmark.calls.text.hermes:FORMAT",
