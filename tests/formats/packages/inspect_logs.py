@@ -20,7 +20,7 @@ from stand_in import result_of, segments, stand_in, system  # type: ignore[impor
 SAMPLES = {sample["id"]: sample for sample in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))}
 
 
-@solver  # type: ignore[misc, unused-ignore]
+@solver  # type: ignore[misc, untyped-decorator, unused-ignore]
 def replay() -> Any:
     async def solve(state: Any, generate: Any) -> Any:
         sample = SAMPLES[state.sample_id]

@@ -16,7 +16,7 @@ from stand_in import result_of, segments, stand_in, system, write_rows  # type: 
 
 def function_tool(sample: Any, tool: Any) -> FunctionTool:
     async def invoke(context: Any, _: str) -> str:
-        return result_of(sample, context.tool_call_id)
+        return str(result_of(sample, context.tool_call_id))
 
     return FunctionTool(
         name=tool["name"],

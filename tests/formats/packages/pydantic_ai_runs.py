@@ -17,7 +17,7 @@ from stand_in import result_of, segments, stand_in, system, write_rows  # type: 
 
 def tool_of(sample: Any, tool: Any) -> Tool:
     def invoke(context: RunContext[None], **_: Any) -> str:
-        return result_of(sample, str(context.tool_call_id))
+        return str(result_of(sample, str(context.tool_call_id)))
 
     return Tool.from_schema(invoke, tool["name"], tool["description"], tool["parameters"], takes_ctx=True)
 
