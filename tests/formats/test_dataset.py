@@ -61,7 +61,7 @@ def test_messages_of_every_kind_are_read(tmp_path: Path, message: dict[str, Any]
         ('{"messages": [NaN]}', "NaN is not a JSON value"),
         ("{'messages': []}", "not valid JSON: unexpected \"'messages': []}\""),
         ("null", "expected an object, got null"),
-        ("[1]", "expected an object, got a list"),
+        ("[1]", "messages[0]: expected an object, got a number"),
         ("5", "expected an object, got a number"),
         ('{"messages": 5}', "messages: expected a list of messages, got a number"),
         ('{"messages": [5]}', "messages[0]: expected an object, got a number"),
