@@ -34,6 +34,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "sharegpt": "callmark.formats.sharegpt:FORMAT",
         "scenarios": "callmark.formats.scenarios:FORMAT",
         "tau-bench": "callmark.formats.tau_bench:FORMAT",
+        "tau2-tasks": "callmark.formats.tau2_tasks:FORMAT",
         "anthropic": "callmark.formats.anthropic:FORMAT",
         "deepfabric": "callmark.formats.deepfabric:FORMAT",
         "by-reference": "callmark.formats.by_reference:FORMAT",

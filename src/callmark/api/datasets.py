@@ -330,6 +330,8 @@ def convert(
         opened = stack.enter_context(open_dataset(dataset))
         if opened.format.define is not None:
             refuse_inlining(opened)
+        stack.callback(setattr, opened, "cases", opened.cases)  # it may be a dataset of the caller
+        opened.cases = opened.cases or target.writes_cases
         output = stack.enter_context(Output(fspath(out)))
         for row in opened:
             rows += 1

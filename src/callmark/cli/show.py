@@ -69,7 +69,7 @@ def command(
     if as_json:
         click.echo(selected.original.row.rstrip())
     elif as_markdown:
-        click.echo(markdown(selected, fold=None if full else FOLD), nl=False)
+        click.echo(markdown(selected, case=dataset.case_of(selected), fold=None if full else FOLD), nl=False)
     else:
         from callmark.reporting.terminal import make_console
 
@@ -83,7 +83,7 @@ def command(
             f"{pluralize(len(selected.messages), 'message')}, {pluralize(_count_calls(selected), 'call')}",
         )
         console.print()
-        show_conversation(console, selected, fold=None if full else FOLD)
+        show_conversation(console, selected, case=dataset.case_of(selected), fold=None if full else FOLD)
     if search is not None and matches > 1:
         print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first one.")
 

@@ -57,6 +57,7 @@ class Dataset:
         digest: Compute `digest()` over all rows, whatever the part.
         name: Name of the file in messages; its path by default.
         file: The file, if it is already open.
+        cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -83,11 +84,13 @@ class Dataset:
         digest: bool = False,
         name: str | None = None,
         file: SharedFile | None = None,
+        cases: bool = False,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
         self.name = name or (scrub(source) if isinstance(source, str) else items.NAME)
         self.on_bad = on_bad
+        self.cases = cases
         self.bad_rows = 0
         self.good_rows = 0
         self.repaired_rows = 0
@@ -108,6 +111,7 @@ class Dataset:
         rows, numbered = self._open()
         self.bad_rows = self.good_rows = self.repaired_rows = self.row_bytes = 0
         self._context.references.clear()
+        self._context.left_out.clear()
         definitions = 0
         own_part, parts = self.part
         try:
@@ -162,6 +166,20 @@ class Dataset:
         )
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
         return f"<b>{escape(self.name)}</b> · {escape(self.format.title)}<table>{head}{rows}</table>"
+
+    def case_of(self, row: Conversation) -> Case | None:
+        """Return the case in a row that is both a conversation and a case; None for any other row, and for a case that cannot be read."""
+        if self.format.read_case is None or isinstance(row, Case) or not row.original.row or row.place is None:
+            return None
+        try:
+            return self.format.read_case(row.original.row, row.place, self._context)
+        except (ValueError, RecursionError, BadInput):
+            return None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What was left out of the rows of the last iteration because it is not part of the data, with its number."""
+        return dict(self._context.left_out)
 
     @property
     def default_tools(self) -> bytes:
@@ -262,14 +280,14 @@ class Dataset:
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
         try:
-            return self.format.read(row, place, self._context)
+            return self.format.reader(cases=self.cases)(row, place, self._context)
         except (ValueError, RecursionError, BadInput) as error:
             repaired = escape_surrogates(row)
             if repaired == row:
                 self._report_bad(place, row, error)
                 return None
             try:
-                conversation = _reject_surrogates(self.format.read(repaired, place, self._context))
+                conversation = _reject_surrogates(self.format.reader(cases=self.cases)(repaired, place, self._context))
             except (ValueError, RecursionError, BadInput) as second:
                 self._report_bad(place, row, second)
                 return None
