@@ -116,8 +116,9 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
     )  # fmt: skip
     group = wire.group if isinstance(wire.group, str) else None
     name = row_id(wire.id, place)
+    behavior = openai.read_behavior(wire.expected_output)
     return Case(
-        name, place=place, original=original, expected=expected, alternatives=alternatives, source=source, group=group
+        name, place=place, original=original, expected=expected, alternatives=alternatives, behavior=behavior, source=source, group=group
     ), histories  # fmt: skip
 
 

@@ -62,6 +62,7 @@ class Format(Struct, frozen=True):
         extensions: File extensions of this format. They take precedence over detection.
         read_prediction: For recordings, where each row is a trial of a case and also holds its prediction; rows with the same id are one
             case. A prediction without a case id belongs to the row it is in.
+        has_predictions: Whether each row is such a recording, but its prediction is in a shape that `grade` reads from any file.
         writes_cases: Whether the format holds only cases: `convert` then writes the cases of rows that are both.
         leftover_keys: `leftover_keys(row)` returns the keys that other formats have no field for; `convert` reports them as dropped.
         keeps_source_messages: Whether messages are written as they were read.
@@ -78,6 +79,7 @@ class Format(Struct, frozen=True):
     extensions: tuple[str, ...] = ()
     read_case: Callable[[bytes, Place, ReadContext], Case] | None = None
     read_prediction: Callable[[bytes], Prediction] | None = None
+    has_predictions: bool = False
     writes_cases: bool = False
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
     define: Callable[[bytes, Place, ReadContext], bool] | None = None
@@ -89,7 +91,7 @@ class Format(Struct, frozen=True):
     @property
     def recorded(self) -> bool:
         """Whether each row is a recorded trial of a case, including its prediction."""
-        return self.read_prediction is not None
+        return self.has_predictions or self.read_prediction is not None
 
     def reader(self, *, cases: bool) -> Callable[[bytes, Place, ReadContext], Conversation]:
         """Return `read_case` if cases are wanted and each row has one beside its conversation, otherwise `read`."""

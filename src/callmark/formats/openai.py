@@ -4,7 +4,8 @@ Accepts `tools` or the legacy `functions`, missing or null; the `{"item": …}` 
 read, including unknown keys.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,10 +22,11 @@ from callmark.calls.messages import (
     explain_validation_error,
     message_texts,
 )
+from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Message, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -68,13 +70,20 @@ class _Expected(Struct):
     alternatives: list[list[Raw]] | None = None
 
 
+class _Behavior(Struct):
+    behavior: Any = None
+
+
 _decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
+_decode_behavior = msgspec.json.Decoder(_Behavior).decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
+_TEXT_CALL = re.compile(r"""(?<!`)<tool_call>\s*+\[?\s*+\{\s*+["'](?:name|arguments|function|tool)["']""")
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
 
 
@@ -116,6 +125,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
+    if b"tool_call>" in (shortened.body if shortened is not None else row):
+        _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
@@ -129,9 +140,19 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         SourceRow(messages, tools, row, body, (), raw_tools, openai_calls, expected, texts, expected_body),
         expected=expected,
         alternatives=alternatives,
+        behavior=read_behavior(wire.expected_output),
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
+
+
+def _refuse_text_calls(messages: Sequence[Message]) -> None:
+    """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
+    if any(message.calls for message in messages):
+        return
+    for index, message in enumerate(messages):
+        if message.role == "assistant" and _TEXT_CALL.search(message.text):
+            raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
 
 
 def read_expected_output(text: Raw) -> tuple[tuple[Call, ...], list[Raw], Text, tuple[tuple[Call, ...], ...]]:
@@ -142,6 +163,16 @@ def read_expected_output(text: Raw) -> tuple[tuple[Call, ...], list[Raw], Text, 
     texts, alternatives = _decode_expected_output(text)
     expected = tuple([read_expected_call_text(bytes(call)) for call in texts])
     return expected, texts, b"", tuple([tuple([read_expected_call_text(bytes(call)) for call in calls]) for calls in alternatives])
+
+
+def read_behavior(text: Raw) -> Behavior:
+    """Return the behavior that an expected output states; an unknown one raises `BadInput`."""
+    if b'"behavior"' not in bytes(text):
+        return ""
+    given = _decode_behavior(text).behavior
+    if given is None or given in _BEHAVIORS:
+        return _BEHAVIORS[given or ""]
+    raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
 
 
 def write(conversation: Conversation) -> bytes:
@@ -164,9 +195,10 @@ def write(conversation: Conversation) -> bytes:
 
 
 def expected_output_text(case: Case) -> bytes:
-    """Return the expected calls and the alternatives of a case, as an assistant message."""
+    """Return the expected calls, the alternatives and the behavior of a case, as an assistant message."""
     calls = b",".join(expected_texts(case, call_text))
     others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
+    others += b',"behavior":' + _encode(case.behavior) if case.behavior else b""
     return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 

@@ -30,6 +30,7 @@ _ROLES = {
     "human": "user",
     "user": "user",
     "system": "system",
+    "developer": "developer",
     "assistant": "assistant",
     "gpt": "assistant",
     "model": "assistant",
@@ -90,7 +91,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         if speaker is None:
             raise BadInput(f"conversations[{index}]: from is missing")
         value = turn.value if turn.value is not None else turn.content
-        messages = _read_turn(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
+        text = value if isinstance(value, str) else "" if value is None else dump(value)
+        messages = read_turn(speaker, text, f"conversations[{index}].{'from' if turn.speaker else 'role'}")
         if extra_of_turn.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
             raise BadInput(
                 f"conversations[{index}]: calls in both the text and {min(extra_of_turn.keys() & _CALL_KEYS)}, expected only one of them"
@@ -103,7 +105,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     messages_read = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = _read_system_tools(messages_read, context)
+        raw_tools, tools = read_system_tools(messages_read, context)
     return Conversation(row_id(wire.id, place), messages_read, tools, place, SourceRow(messages_read, tools, row, b"", texts, raw_tools))
 
 
@@ -149,8 +151,11 @@ def write(conversation: Conversation) -> bytes:
     return _encode(fields)
 
 
-def _read_turn(speaker: str, value: str) -> list[dict[str, Any]]:
-    role = _ROLES.get(speaker.lower(), speaker)
+def read_turn(speaker: str, value: str, field: str) -> list[dict[str, Any]]:
+    """Return the messages of a turn: several for several results. An unknown speaker raises `BadInput` that names the field."""
+    role = _ROLES.get(speaker.lower())
+    if role is None:
+        raise BadInput(f"{field}: unknown speaker {scrub(speaker[:40])!r}, expected one of {', '.join(_ROLES)}")
     if speaker.lower() == "function_call":
         return [{"role": role, "content": None, "tool_calls": _read_calls(value)}]
     if role == "assistant" and "<tool_call>" in value:
@@ -203,7 +208,7 @@ def _read_result(inside: str) -> dict[str, Any]:
     return message
 
 
-def _read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
+def read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
     """Return the tools in the first <tools> tags of a system prompt that contain any; a prompt may merely mention the tags."""
     for message in messages:
         if message.role == "system":
