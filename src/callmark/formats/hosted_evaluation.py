@@ -1,8 +1,8 @@
 """Output items and step files of hosted evaluations: `{"item" | "datasource_item", "sample"}`, an item with the output of a model for it.
 
 The item is a row in another format, such as a decision point or an item with a reference answer. As a conversation, a row is the messages
-of the item and what the model said, so that several outputs for one item differ; as a case, it is the item. `grade` also reads the outputs as
-predictions. An item in an unknown format, and one whose rows are not cases, raise `BadInput`.
+of the item and what the model said, so that several outputs for one item differ; as a case, it is the item. `grade` also reads the outputs
+as predictions. An item in an unknown format, and one whose rows are not cases, raise `BadInput`.
 """
 
 from collections.abc import Mapping

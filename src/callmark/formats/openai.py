@@ -1,7 +1,7 @@
 """The OpenAI chat format: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
 
-Accepts `tools` or the legacy `functions`, missing or null; the `{"item": …}` wrapper; ids of any type. Messages are written as they were
-read, including unknown keys.
+Accepts `tools` or the legacy `functions`, as a list or a JSON string, missing or null; the `{"item": …}` wrapper; ids of any type; rows of
+tables, padded with nulls. Messages are written as they were read, including unknown keys.
 """
 
 import re
@@ -21,10 +21,12 @@ from callmark.calls.messages import (
     expected_texts,
     explain_validation_error,
     message_texts,
+    read_messages,
 )
 from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
+from callmark.formats.argument_padding import unpad_messages
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
 from callmark.types import Behavior, Call, Case, Conversation, Message, Place, Source, SourceRow, Text
 
@@ -64,6 +66,10 @@ class _AnyRow(_Fields, gc=False):
     source: Any = None
 
 
+class _RawMessages(Struct):
+    messages: Raw
+
+
 class _Expected(Struct):
     tool_calls: list[Raw] | None = None
     function_call: Raw = ABSENT
@@ -76,6 +82,7 @@ class _Behavior(Struct):
 
 _decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
+_decode_raw_messages = msgspec.json.Decoder(_RawMessages).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
 _decode_behavior = msgspec.json.Decoder(_Behavior).decode
@@ -93,6 +100,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     What the row shares with the previous one is not decoded again, if it can be cut out safely.
     """
     body: bytes | Raw = row
+    texts: Sequence[bytes] = ()
     wire: _OwnRow | _CommonRow | _AnyRow | None = None
     shortened = context.delta.shorten(row)
     if shortened is not None:
@@ -122,7 +130,14 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         raw_tools, tools = context.read_tools(bytes(found))
         if wire.messages is None:
             raise BadInput("messages is missing")
-        messages = build_messages(wire.messages)
+        unpadded = (
+            unpad_messages(bytes(_decode_raw_messages(body).messages), tools) if wire.__class__ is _AnyRow and b"null" in row else None
+        )
+        if unpadded is None:
+            messages = build_messages(wire.messages)
+        else:
+            texts, body = unpadded, b""
+            messages = read_messages(b"[" + b",".join(texts) + b"]")
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
     if b"tool_call>" in (shortened.body if shortened is not None else row):
@@ -130,14 +145,14 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
-        return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, (), raw_tools, openai_calls))
-    expected, texts, expected_body, alternatives = read_expected_output(wire.expected_output)
+        return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
+    expected, expected_texts, expected_body, alternatives = read_expected_output(wire.expected_output)
     return Case(
         conversation_id,
         messages,
         tools,
         place,
-        SourceRow(messages, tools, row, body, (), raw_tools, openai_calls, expected, texts, expected_body),
+        SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls, expected, expected_texts, expected_body),
         expected=expected,
         alternatives=alternatives,
         behavior=read_behavior(wire.expected_output),

@@ -4,7 +4,7 @@
 
 The input is a list of messages or a text. The expected calls are a list, one call, an object with `tool_calls`, or the JSON of any of them;
 an empty list expects no call. They are ground truth that people write, so values may be matchers. Rows may be nested under `item`. A
-reference that is not a call (a text, a number, the possible answers of a benchmark) raises `BadInput`, and so do two references that differ.
+reference that is not a call (a text, a number, the possible answers of a benchmark) raises `BadInput`; so do two references that differ.
 """
 
 from collections.abc import Mapping

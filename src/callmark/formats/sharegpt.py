@@ -10,6 +10,7 @@ backslash. Extra fields of a message (`is_error` of a result, the name of a user
 `from` and `value`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,7 +43,10 @@ _ROLES = {
     "ipython": "tool",
 }
 _SPEAKERS = {"user": "human", "assistant": "gpt", "function": "tool"}
-_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_OPEN = re.compile(r"<tool_call>\s*+")
+_CLOSED = re.compile(r"\s*+</tool_call>")
+_CLOSE = re.compile(r"</tool_call>")
+_raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # used only to find where a value ends
 _RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL)
 _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
@@ -159,8 +163,9 @@ def read_turn(speaker: str, value: str, field: str) -> list[dict[str, Any]]:
     if speaker.lower() == "function_call":
         return [{"role": role, "content": None, "tool_calls": _read_calls(value)}]
     if role == "assistant" and "<tool_call>" in value:
-        calls = [call for inside in _CALL.findall(value) for call in _read_calls(inside)]
-        text = _TAG.sub(_unescape_tag, _CALL.sub("", value).strip())
+        insides, outside = _split_tags(value)
+        calls = [call for inside in insides for call in _read_calls(inside)]
+        text = _TAG.sub(_unescape_tag, outside.strip())
         return [{"role": role, "content": text or None, "tool_calls": calls}]
     if role == "assistant":
         return [{"role": role, "content": _TAG.sub(_unescape_tag, value)}]
@@ -170,6 +175,31 @@ def read_turn(speaker: str, value: str, field: str) -> list[dict[str, Any]]:
             return [{"role": "tool", "content": value}]
         return [_read_result(text) for text in inside]
     return [{"role": role, "content": value}]
+
+
+def _split_tags(value: str) -> tuple[list[str], str]:
+    """Return what is inside each pair of <tool_call> tags, and the text outside of them. A tag in a string of a call's JSON is not one."""
+    insides: list[str] = []
+    outside: list[str] = []
+    at = 0
+    while opening := _OPEN.search(value, at):
+        outside.append(value[at : opening.start()])
+        start = opening.end()
+        end = _json_end(value, start)
+        closing = _CLOSED.match(value, end) if end is not None else None
+        closing = closing or _CLOSE.search(value, start)
+        stop = closing.start() if closing else len(value)
+        insides.append(value[start:stop])
+        at = closing.end() if closing else len(value)
+    return insides, "".join([*outside, value[at:]])
+
+
+def _json_end(text: str, start: int) -> int | None:
+    """Return where the JSON value at `start` ends; None if there is none."""
+    try:
+        return int(_raw_decode(text, start)[1])
+    except (ValueError, RecursionError):
+        return None
 
 
 def _read_calls(text: str) -> list[Raw]:

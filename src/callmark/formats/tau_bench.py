@@ -4,7 +4,8 @@
 
 A row is read in three ways: as a conversation (`read`: the messages, with the id `TASK-trial-TRIAL`), as a case (`read_case`: the task's
 id, the user's instructions, the actions as expected calls; the rows of one task are one case) and as a prediction (`read_prediction`: the
-calls of the conversation, its transcript, the recorded reward). A failed trial has no task, only `info.error`: it is an error and yields no case.
+calls of the conversation, its transcript, the recorded reward). A failed trial has no task, only `info.error`: it is an error and yields
+no case.
 """
 
 from collections.abc import Iterable, Mapping
