@@ -49,8 +49,8 @@ class Shape(Struct, frozen=True):
 class ExchangeShape(Struct, frozen=True):
     """A shape of rows with one input and one output: `row` returns the row of a user's message and these calls.
 
-    `is_conversation` is False for a shape that is only a case. `rejects` means that the row also has another output, without a call, which is
-    a prediction. The other attributes are those of `Shape`.
+    `is_conversation` is False for a shape that is only a case. `rejects` means that the row also has another output, without a call, which
+    is a prediction. The other attributes are those of `Shape`.
     """
 
     name: str

@@ -17,6 +17,10 @@ from callmark.formats.format import Format, ReadContext
 from callmark.formats.predictions import read_prediction
 from callmark.types import Call, Conversation, Message, Place, Prediction
 from tests.conftest import Cli
+from tests.formats.exchange_shapes import EXCHANGE_SHAPES
+from tests.formats.open_shapes import OPEN_SHAPES
+from tests.formats.samples import CALLS, samples
+from tests.formats.shapes import ExchangeShape, Shape
 from tests.rows import assistant, user, write_rows
 
 
@@ -69,10 +73,30 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (b'{"messages": [], "system": "x", "task_id": 1, "traj": []}', "anthropic"),
         (b'{"messages": [], "system": "x", "tool_context": {}}', "deepfabric"),
         (b'{"messages": [], "question": "", "final_answer": ""}', "deepfabric"),
+        (b'{"user_scenario": {}, "evaluation_criteria": {}}', "tau2-tasks"),
+        (b'{"prompt": "", "completion": "", "label": true}', "prompt-completion"),
+        (b'{"prompt": "", "completion": "", "messages": []}', "openai"),
+        (b'{"messages": [], "chosen": [], "rejected": []}', "preference"),
+        (b'{"messages": [], "tools": ["{}"]}', "when2call"),
+        (b'{"item": {"messages": []}, "sample": {}}', "hosted-evaluation"),
+        (b'{"item": {"messages": [], "reference_answer": []}}', "reference-answers"),
+        (b'{"messages": [], "reference_answer": "42"}', "openai"),
+        (b'{"messages": [], "expected_output": {}, "reference_answer": []}', "openai"),
+        (b'{"system": "x", "conversations": []}', "sharegpt"),
     ],
 )
 def test_the_most_confident_format_wins(line: bytes, name: str) -> None:
     assert detect_format(line).name == name
+
+
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in (*OPEN_SHAPES, *EXCHANGE_SHAPES)])
+def test_one_format_alone_is_most_confident(shape: Shape | ExchangeShape) -> None:
+    rows = shape.rows(samples()) if isinstance(shape, Shape) else [shape.row("Do it.", CALLS[:1])]
+    for row in rows:
+        fields = msgspec.json.decode(msgspec.json.encode(row), type=dict[str, Raw])
+        confidence = sorted(((one.detect(fields), one.name) for one in detect.built_in_formats()), reverse=True)
+        assert confidence[0][1] == shape.format_name
+        assert confidence[0][0] > confidence[1][0]
 
 
 @pytest.mark.usefixtures("installed")

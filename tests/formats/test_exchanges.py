@@ -115,7 +115,11 @@ def test_the_other_side_is_a_prediction_for_the_same_case(row: Any) -> None:
 
 
 def test_the_rejected_side_is_graded(cli: Cli, tmp_path: Path) -> None:
-    rows = [preference(), preference(rejected=[SORRY]), preference(rejected=[assistant(call("get_weather", {"city": "Bonn"}), text="Yes.")])]
+    rows = [
+        preference(),
+        preference(rejected=[SORRY]),
+        preference(rejected=[assistant(call("get_weather", {"city": "Bonn"}), text="Yes.")]),
+    ]
     done = cli("grade", write_rows(tmp_path / "pairs.jsonl", *rows), "-o", tmp_path / "runs", "--name", "x", "--json")
     summary = json.loads(done.out)["summary"]
     assert (done.status, summary["cases"], summary["metrics"]["call.score"]["mean"]) == (0, 3, 0.5)  # 0.5, 0 and 1

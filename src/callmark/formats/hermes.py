@@ -24,8 +24,7 @@ from callmark.types import Conversation, Place, Text
 
 _SHAREGPT_ROLES = frozenset({"human", "gpt", "chatgpt", "model", "function_call", "observation", "ipython"})
 _CALL_KEYS = ("tool_calls", "function_call")
-_TAG = re.compile(rb"(?:<|\\u003c)tool_call>")
-_TOOLS_TAG = re.compile(rb"(?:<|\\u003c)tools>.*(?:<|\\u003c)/tools>", re.DOTALL)
+_TAG = re.compile(r"(?<!`)<tool_call>\s*+[\[{<]")  # prose about the tag has no call after it, or is in a code span
 _ROW_KEYS = frozenset({"id", "messages", "tools"})
 
 
@@ -37,7 +36,7 @@ class _Row(Struct):
 
 class _Signature(Struct):
     role: Any = None
-    content: Raw = Raw(b"")
+    content: Any = None
     tool_calls: Any = None
 
 
@@ -62,11 +61,11 @@ def detect(fields: Mapping[str, Raw]) -> float:
 
 
 def _is_hermes(message: _Signature, *, has_tools: bool) -> bool:
-    content = bytes(message.content)
+    content = message.content if isinstance(message.content, str) else ""
     if message.role == "assistant":
-        return content.startswith(b'"') and _TAG.search(content) is not None
+        return _TAG.search(content) is not None
     if message.role == "system":
-        return not has_tools and content.startswith(b'"') and _TOOLS_TAG.search(content) is not None
+        return not has_tools and "<tools>" in content and "</tools>" in content
     return message.role in _SHAREGPT_ROLES
 
 
