@@ -41,6 +41,7 @@ def read_lines_prediction(line: bytes) -> Prediction:
     return Prediction("1", 0, (Call("f"),))
 
 
+ALL_SHAPES: tuple[Shape | ExchangeShape, ...] = (*OPEN_SHAPES, *EXCHANGE_SHAPES)
 LINES = Format("lines", "Lines of text", detect_lines, read_lines, write_lines, extensions=(".lines",))
 RECORDED = Format("recorded-lines", "Recorded lines", detect_lines, read_lines, read_prediction=read_lines_prediction)
 
@@ -89,7 +90,7 @@ def test_the_most_confident_format_wins(line: bytes, name: str) -> None:
     assert detect_format(line).name == name
 
 
-@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in (*OPEN_SHAPES, *EXCHANGE_SHAPES)])
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in ALL_SHAPES])
 def test_one_format_alone_is_most_confident(shape: Shape | ExchangeShape) -> None:
     rows = shape.rows(samples()) if isinstance(shape, Shape) else [shape.row("Do it.", CALLS[:1])]
     for row in rows:
