@@ -50,6 +50,13 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "openai-preference": "callmark.formats.openai_preference:FORMAT",
         "reference-answers": "callmark.formats.reference_answers:FORMAT",
         "hosted-evaluation": "callmark.formats.hosted_evaluation:FORMAT",
+        "responses": "callmark.formats.responses_items:FORMAT",
+        "gemini": "callmark.formats.gemini:FORMAT",
+        "bedrock": "callmark.formats.bedrock:FORMAT",
+        "langchain": "callmark.formats.langchain:FORMAT",
+        "vercel-ai": "callmark.formats.vercel:FORMAT",
+        "inspect-ai": "callmark.formats.inspect_logs:FORMAT",
+        "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
     },
     "text_formats": {
         "hermes": "callmark.calls.text.hermes:FORMAT",

@@ -9,6 +9,7 @@ import msgspec
 from callmark.calls.strict import scrub
 from callmark.calls.toolsets import ToolListCache
 from callmark.errors import BadInput
+from callmark.formats.bare_lists import wrap_list
 from callmark.formats.by_reference import ReferenceWriter
 from callmark.formats.conversion import read_only_format
 from callmark.formats.dataset import BadRow, Dataset
@@ -125,7 +126,7 @@ def _read_items(rows: Iterable[Any]) -> Iterator[Conversation]:
         assert isinstance(text, bytes)
         place = Place("", number, "item")
         try:
-            text = escape_surrogates(text)
+            text = wrap_list(escape_surrogates(text))
             found = found or detect_format(text)
             if found.define is None or not found.define(text, place, context):
                 yield found.read(text, place, context)

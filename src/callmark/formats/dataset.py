@@ -15,11 +15,12 @@ from msgspec import Struct, structs
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import items
-from callmark.formats.detect import detect_format, find_format, format_by_extension
+from callmark.formats.bare_lists import wrap_list
+from callmark.formats.detect import detect_format, find_format, format_by_extension, split_container
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import Items
 from callmark.formats.problems import explain
-from callmark.formats.rows import Rows
+from callmark.formats.rows import Rows, Split
 from callmark.formats.shared_file import SharedFile
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
@@ -97,7 +98,7 @@ class Dataset:
         self.row_index = -1
         self.row_bytes = 0
         self.row_kind = "conversations"
-        self._items = None if isinstance(source, str) else Items(source)
+        self._items = None if isinstance(source, str) else Items(source, split_container)
         self._given_name = name
         self._file = file
         self._first_reason = ""
@@ -105,6 +106,7 @@ class Dataset:
         self._rows: Rows | Items | None = None
         self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that format detection has consumed
         self._hash = _new_hash() if digest else None
+        self.split: Split = split_container
         self.format: Format = find_format(format_name) if format_name else format_by_extension(self.path) or self._detect_format()
 
     def __iter__(self) -> Iterator[Conversation]:
@@ -198,7 +200,7 @@ class Dataset:
             return self._rows, numbered
         if self._rows is not None and not self._rows.rereadable:
             raise BadInput(f"{self._rows.name}: already read; a pipe can only be read once")
-        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None)
+        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None, split=self.split)
         return self._rows, iter(self._rows)
 
     def _detect_format(self) -> Format:
@@ -218,7 +220,7 @@ class Dataset:
                 seen.append((number, row))
                 place = Place(rows.name if self._items is None else "", number, rows.unit)
                 try:
-                    found = detect_format(escape_surrogates(row))
+                    found = detect_format(wrap_list(escape_surrogates(row)))
                 except (ValueError, RecursionError, BadInput) as error:
                     if self.on_bad is None:
                         raise _broken_row(place, row, error) from None
@@ -279,6 +281,8 @@ class Dataset:
         return None
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
+        if row.startswith(b"["):
+            row = wrap_list(row)
         try:
             return self.format.reader(cases=self.cases)(row, place, self._context)
         except (ValueError, RecursionError, BadInput) as error:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Raw, Struct
 
@@ -57,6 +57,8 @@ class Format(Struct, frozen=True):
         define: For files in which rows refer to other rows: `define(row, place, context)` reads a row that only later rows use, and returns
             False for any other row, which is then passed to `read`. It gets every row, in order, and keeps what it reads in
             `context.references`.
+        split: For files that hold many rows in one object: `split(row)` returns the rows in an object that is such a container, and None
+            for a row.
         write: `write(conversation)` returns one line without a line break, and raises `BadInput` for anything the format cannot represent.
             None if the format can only be read.
         extensions: File extensions of this format. They take precedence over detection.
@@ -83,6 +85,7 @@ class Format(Struct, frozen=True):
     writes_cases: bool = False
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
     define: Callable[[bytes, Place, ReadContext], bool] | None = None
+    split: Callable[[bytes], Sequence[bytes | Raw] | None] | None = None
     keeps_source_messages: bool = False
     needs_call_ids: bool = False
     needs_result_ids: bool = False
