@@ -172,6 +172,8 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         group: Name of a group of similar cases, such as variants of one task, for consistency across the group.
         data: For a scenario, data for a user that is not a model (rule-based or scripted).
         index: Position among the cases of its file, starting at 0; set when cases are run.
+        states_expectation: Whether the row says what is expected: calls, or that there are none. False if its `expected_output` has no
+            calls and does not say so either.
     """
 
     expected: tuple[Call, ...] = ()
@@ -185,6 +187,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     group: str | None = None
     data: dict[str, Any] = {}
     index: int = 0
+    states_expectation: bool = True
 
     @property
     def is_scenario(self) -> bool:

@@ -357,7 +357,10 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
-    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "base.jsonl: no prediction matches a case")
+    predictions = write_half_correct()
+    sentence = "chat.jsonl: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model."
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions), sentence, "pass --allow-no-calls")
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions, "--allow-no-calls"), "base.jsonl: no prediction matches a case")
     no_run_left()
 
 

@@ -30,16 +30,8 @@ from tests.rows import write_rows
 SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES)
 PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS)
 
-# Faults that the readers of messages and predictions do not refuse yet.
-WAITING: dict[str, frozenset[FaultName]] = {
-    **{
-        shape.name: frozenset({"unknown role", "unknown call part"})
-        for shape in CHAT_SHAPES
-        if shape.format_name in ("openai", "anthropic")
-    },
-    **{shape.name: frozenset({"unknown role", "unknown call part"}) for shape in PREDICTION_SHAPES},
-    **{name: frozenset({"unknown role", "unknown call part"}) for name in ("tau-bench", "Hermes in messages with tools")},
-}
+# Faults that the readers of predictions do not refuse yet.
+WAITING: dict[str, frozenset[FaultName]] = {shape.name: frozenset({"unknown role", "unknown call part"}) for shape in PREDICTION_SHAPES}
 
 every_shape = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])
 every_prediction = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in PREDICTIONS])

@@ -110,7 +110,7 @@ def test_a_failed_trial_is_an_error_without_a_case() -> None:
 @pytest.mark.parametrize(
     "row, reason",
     [
-        (recorded(traj=5), "traj: expected a list of messages, got a number"),
+        (recorded(traj=5), "traj: expected a list, got a number"),
         (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
         (recorded(trial="one"), "trial: expected an integer, got a string"),
         (recorded(trial=-1), "trial: expected an integer of at least 0, got -1"),

@@ -389,7 +389,7 @@ MALFORMED = (Call("f", {}, "c1", "arguments: lone surrogate", '{"a":"\\\\ud800"}
     ],
 )
 def test_completion_is_read(body: bytes, settings: dict[str, Any], prediction: Prediction) -> None:
-    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
+    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tools=(Tool("f"),)) == prediction
 
 
 def test_compressed_response_is_read() -> None:

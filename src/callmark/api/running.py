@@ -123,7 +123,7 @@ def _prepare_run(
         env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, and handlers for bad rows and grading progress.
+        options: Processes, intervals, handlers for bad rows and grading progress, and whether cases without any call are accepted.
         progress: Notified of each prediction.
         warn: Called with each warning.
 

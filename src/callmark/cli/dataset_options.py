@@ -74,6 +74,16 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
     return decorate
 
 
+def allow_no_calls_option() -> Callable[[Command], Command]:
+    """Add --allow-no-calls to a command."""
+    return option(
+        "--allow-no-calls",
+        group="Input",
+        is_flag=True,
+        help="Accept a file in which no tool call is found.",
+    )
+
+
 class DatasetReader:
     """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET,
+    OUT_FILE,
+    DatasetOptions,
+    allow_no_calls_option,
+    dataset_options,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.help import Command, argument, option
 from callmark.errors import BadInput
 from callmark.wording import pluralize
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     help="Several calls in one message: one case per call, with the earlier calls in its history, or one case that expects all of them.",
 )
 @option("--abstain", group="Cases", is_flag=True, help="Add a case for each assistant turn without a call; it expects no call.")
+@allow_no_calls_option()
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
 @option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that point into it.")
@@ -50,6 +59,7 @@ def command(
     out: str,
     parallel: "Parallel",
     abstain: bool,
+    allow_no_calls: bool,
     wrap: Literal["item"] | None,
     by_reference: bool,
     inline: bool,
@@ -80,7 +90,8 @@ def command(
             sizes = inline_sizes(dataset, parallel=parallel, abstain=abstain, wrap=wrap)
             refuse_growth(sizes, dataset.name, by_reference=inline)
         found = _count(points(dataset, parallel=parallel, abstain=abstain), counts)
-        cases = (point if by_reference else histories.complete(point) for point, histories in found)
+        complete = (point if by_reference else histories.complete(point) for point, histories in found)
+        cases = complete if allow_no_calls else _refuse_without_calls(complete, dataset)
         counts["decision_points"] = write(cases, out, wrap=wrap, by_reference=by_reference)
     counts["conversations"] = counts["conversations"] if inline else dataset.good_rows
     if as_json:
@@ -110,6 +121,15 @@ def _refuse_conflicts(*, by_reference: bool, inline: bool, wrap: str | None, cut
         raise BadInput("--wrap cannot be used with --by-reference: only callmark reads cases by reference")
     if inline and cuts:
         raise BadInput("--parallel and --abstain cannot be used with --inline: its cases are already cut")
+
+
+def _refuse_without_calls(cases: "Iterable[Case]", dataset: "Dataset") -> "Iterator[Case]":
+    """Yield the cases, and raise `BadInput` at their end if no call was found: then nothing is written."""
+    from callmark.formats.dataset import no_calls_error
+
+    yield from cases
+    if not dataset.has_calls:
+        raise no_calls_error(dataset.name, dataset.good_rows, dataset.row_kind, dataset.format.title)
 
 
 def _refuse_wrong_format(dataset: "Dataset", *, inline: bool) -> None:

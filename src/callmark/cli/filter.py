@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, print_stderr, refuse_same_file
+from callmark.cli.exit_status import CHECK_FAILED
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import NATURAL_NUMBER
 from callmark.wording import pluralize
@@ -14,6 +15,7 @@ from callmark.wording import pluralize
 @click.command(
     "filter",
     cls=Command,
+    exit_status={0: "At least one row was kept.", 1: "No row was kept.", 2: "Invalid input."},
     examples=(
         "callmark filter train.jsonl -o good.jsonl --grounded --clean",
         "callmark filter in.jsonl -o ok.jsonl --require 'find_* > get_user(id=$result)'",
@@ -38,7 +40,7 @@ from callmark.wording import pluralize
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the number of rows that each rule keeps.")
 @dataset_options(rejects="Save rows that are not kept to FILE, with the reasons; with --skip-bad, unreadable rows too.")
-def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> None:
+def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> int:
     """Keep the rows that match every rule.
 
     Rows are written unchanged. Prints how many rows each rule keeps on its own, and how many all rules keep together.
@@ -66,7 +68,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
 
         record = {"file": dataset.name, "out": scrub(out), **dataset.counts(), **msgspec.to_builtins(counts)}
         click.echo(msgspec.json.encode(record), err=out == "-")
-        return
+        return _status(counts.kept)
     from callmark.reporting.dataset_header import show_dataset_header
     from callmark.reporting.filter_view import show_filter_counts
     from callmark.reporting.safety import escape_breaks
@@ -80,5 +82,11 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
         console.print()
         rest = f" · {counts.rows - counts.kept:,} → {escape_breaks(options.rejects)}" if options.rejects else ""
         console.print(f"{pluralize(counts.kept, 'row')} → {escape_breaks(out)}{rest}", soft_wrap=True)
-    if not counts.kept:
+    return _status(counts.kept)
+
+
+def _status(kept: int) -> int:
+    """Return the exit status. That nothing was kept is said on standard error, because the output may be in use by another program."""
+    if not kept:
         print_stderr("callmark: no rows were kept.")
+    return 0 if kept else CHECK_FAILED

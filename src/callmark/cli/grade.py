@@ -5,6 +5,7 @@ import click
 from callmark.cli.dataset_options import (
     JSON_HELP,
     DatasetOptions,
+    allow_no_calls_option,
     dataset_options,
     print_warning,
     refuse_rejects_alone,
@@ -40,7 +41,9 @@ from callmark.cli.parse_option import parse_option
     metavar="FILE",
     help="Predictions, matched to cases by ID or in order. Recorded simulations need none. Repeatable.",
 )
+@option("--in-order", group="Input", is_flag=True, help="Match predictions to cases by order, whatever IDs they have.")
 @parse_option("Format of tool calls in raw text", group="Input")
+@allow_no_calls_option()
 @option(
     "-e",
     "--evaluator",
@@ -71,6 +74,8 @@ def command(
     evaluators: tuple[str, ...],
     policy: str | None,
     parse: str | None,
+    in_order: bool,
+    allow_no_calls: bool,
     out: str | None,
     name: str | None,
     jobs: int,
@@ -96,13 +101,14 @@ def command(
     for file in (cases, *predictions):
         refuse_same_file(file=file, rejects=options.rejects)
     with options.reader() as reader, grading_bar() as on_block:
-        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json)
+        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json, allow_no_calls)
         run = grade(
             cases if regrades else CaseSelection(cases, options.format_name, options.tools),
             predictions=predictions,
             evaluators=evaluators,
             policy=policy,
             parse=parse,
+            in_order=in_order,
             out=out,
             name=name,
             config=config,

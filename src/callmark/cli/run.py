@@ -4,7 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_warning, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DatasetOptions,
+    allow_no_calls_option,
+    dataset_options,
+    print_warning,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.help import Command, argument, option
 from callmark.cli.model_options import ModelOptions, env_option, model_options
@@ -61,6 +68,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
 )
 @model_options()
 @env_option("Model", "cmd:COMMAND")
+@allow_no_calls_option()
 @option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
 @option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Run every case K times.")
 @option("--resume", group="Run", is_flag=True, help="Resume a run: request missing predictions, and retry errors.")
@@ -109,6 +117,7 @@ def command(
     rpm: float | None,
     timeout: float | None,
     retries: int | None,
+    allow_no_calls: bool,
     options: DatasetOptions,
     model_options: ModelOptions,
     **others: Any,
@@ -133,7 +142,9 @@ def command(
     refuse_rejects_alone(options)
     refuse_same_file(file=cases, rejects=options.rejects)
     with options.reader() as reader, progress_bars() as progress:
-        grade_options = GradeOptions(1, reader.on_bad, intervals="all" if as_json else "headline", detailed=as_json)
+        grade_options = GradeOptions(
+            1, reader.on_bad, intervals="all" if as_json else "headline", detailed=as_json, allow_no_calls=allow_no_calls
+        )
         runs = run(
             CaseSelection(cases, options.format_name, options.tools),
             models,

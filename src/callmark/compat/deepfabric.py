@@ -22,7 +22,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from callmark.calls.messages import content_text, message_texts
+from callmark.calls.content_parts import content_text
+from callmark.calls.messages import message_texts
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import dump, is_strict, scrub
 from callmark.calls.toolsets import tools_text

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from callmark.calls.matchers import wrap_literal
-from callmark.calls.messages import call_text, read_messages, replace_calls
+from callmark.calls.messages import call_text, plain_texts, read_messages, replace_calls
 from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.format import ToolList, row_id
@@ -47,21 +47,32 @@ class Exchange(Struct, frozen=True):
     def case(self) -> Case:
         """Return the case that expects the calls of the output."""
         raw_tools, tools = self.tools
-        messages = read_messages(_list(self.prompt))
-        expected = tuple(map(literal_call, output_calls(read_messages(_list(self.output)), self.field)))
-        original = SourceRow(messages, tools, self.row, b"", self.prompt, raw_tools, expected=expected)
+        text = _list(self.prompt)
+        messages = read_messages(text)
+        expected = tuple(map(literal_call, output_calls(read_messages(_list(self.output), self.field), self.field)))
+        original = SourceRow(messages, tools, self.row, b"", plain_texts(text, messages) or self.prompt, raw_tools, expected=expected)
         return Case(self.id, messages, tools, self.place, original, expected=expected, behavior=self.behavior)
 
 
 def build_conversation(name: str, texts: Sequence[Text], tools: ToolList, place: Place, row: bytes) -> Conversation:
     """Return a conversation of messages that are JSON in the OpenAI format."""
-    messages = read_messages(_list(texts))
-    return Conversation(name, messages, tools[1], place, SourceRow(messages, tools[1], row, b"", texts, tools[0]))
+    text = _list(texts)
+    messages = read_messages(text)
+    return Conversation(
+        name, messages, tools[1], place, SourceRow(messages, tools[1], row, b"", plain_texts(text, messages) or texts, tools[0])
+    )
 
 
-def output_prediction(case: str, texts: Sequence[Text], field: str) -> Prediction:
-    """Return the prediction that an output is: the calls and the text of one turn."""
-    messages = read_messages(_list(texts))
+class _UnrecognizedFormat(BadInput):
+    """A text with calls in a format that is not known."""
+
+
+def output_prediction(case: str, texts: Sequence[Text], tools: Sequence[Tool], field: str) -> Prediction:
+    """Return the prediction that an output is: the calls and the text of one turn. Text in an unrecognized tool-call format is an error."""
+    try:
+        messages = read_messages(_list(read_output(texts, tools, field)), field)
+    except _UnrecognizedFormat as error:
+        return Prediction(case, error=str(error))
     calls = output_calls(messages, field)
     return Prediction(case, 0, calls, "\n".join(message.text for message in _first_turn(messages) if message.text))
 
@@ -113,11 +124,11 @@ def read_output(texts: Sequence[Text], tools: Sequence[Tool], field: str) -> lis
 
     Text in an unrecognized tool-call format raises `BadInput`: as text, it would be an output without a call.
     """
-    try:
-        messages = read_messages(_list(texts))
-    except BadInput as error:
-        raise BadInput(str(error).replace("messages", field, 1), error.hint) from None
-    return [_with_text_calls(text, message, tools) for text, message in zip(texts, messages, strict=True)]
+    messages = read_messages(_list(texts), field)
+    return [
+        _with_text_calls(text, message, tools, f"{field}[{index}]")
+        for index, (text, message) in enumerate(zip(texts, messages, strict=True))
+    ]
 
 
 def given_id(value: object) -> str:
@@ -125,10 +136,12 @@ def given_id(value: object) -> str:
     return row_id(value, _NO_PLACE) if value not in (None, "") and not isinstance(value, bool | float | list | dict) else ""
 
 
-def _with_text_calls(text: Text, message: Message, tools: Sequence[Tool]) -> Text:
+def _with_text_calls(text: Text, message: Message, tools: Sequence[Tool], field: str) -> Text:
     if message.role != "assistant" or message.calls or not message.text:
         return text
-    parsed = parse_calls(message.text, tools=[tool.name for tool in tools])
+    parsed = parse_calls(message.text, tools=tools)
+    if parsed.unrecognized:
+        raise _UnrecognizedFormat(f"{field}: unrecognized tool-call format: {parsed.unrecognized}")
     if not parsed.calls:
         return text
     content = _encode(_decode_fields(text) | {"content": parsed.text or None})

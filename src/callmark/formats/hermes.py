@@ -53,7 +53,7 @@ def detect(fields: Mapping[str, Raw]) -> float:
         return 0.0
     try:
         messages = _decode_signatures(fields["messages"])
-    except msgspec.ValidationError:
+    except (ValueError, RecursionError):  # reading it says why
         return 0.0
     if any(message.tool_calls for message in messages):
         return 0.0

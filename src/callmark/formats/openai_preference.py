@@ -55,8 +55,7 @@ def read_prediction(row: bytes) -> Prediction:
     wire, given = _decode_row(row)
     _, tools = ReadContext().read_tools(bytes(given.tools))
     field = "non_preferred_output"
-    output = read_output(message_texts_of(wire.non_preferred_output, field, "assistant"), tools, field)
-    return output_prediction(given_id(wire.id), output, field)
+    return output_prediction(given_id(wire.id), message_texts_of(wire.non_preferred_output, field, "assistant"), tools, field)
 
 
 def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:

@@ -55,7 +55,7 @@ def read_prediction(row: bytes) -> Prediction:
     wire = _decode_row(row)
     _, _, rejected = _sides(wire)
     _, tools = ReadContext().read_tools(bytes(wire.tools))
-    return output_prediction(given_id(wire.id), read_output(rejected, tools, "rejected"), "rejected")
+    return output_prediction(given_id(wire.id), rejected, tools, "rejected")
 
 
 def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:

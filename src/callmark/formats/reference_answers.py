@@ -47,10 +47,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
     if key is None:
         raise BadInput(f"messages is missing: expected an input ({', '.join(_INPUT_KEYS)})")
     texts = message_texts_of(fields[key], key, "user")
-    try:
-        messages = read_messages(b"[" + b",".join(map(bytes, texts)) + b"]")
-    except BadInput as error:
-        raise BadInput(str(error).replace("messages", key, 1), error.hint) from None
+    messages = read_messages(b"[" + b",".join(map(bytes, texts)) + b"]", key)
     raw_tools, tools = context.read_tools(bytes(fields.get("tools", outer.get("tools", b""))))
     expected = _read_references(fields)
     original = SourceRow(messages, tools, row, b"", texts, raw_tools, expected=expected)

@@ -100,6 +100,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         expected=expected,
         instructions=instructions,
         description=(description if isinstance(description, str) else description.purpose if description is not None else None) or "",
+        states_expectation=actions is not None,
         scenario_type=(given.domain or "") if isinstance(given, _Instructions) else "",
     )
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from callmark.calls.matchers import wrap_literal
-from callmark.calls.messages import explain_validation_error, read_messages
+from callmark.calls.messages import explain_validation_error, plain_texts, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
@@ -64,7 +64,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     messages = _read_messages(wire)
     raw_tools, tools = context.default_tools
     name = str(wire.task_id) if wire.trial is None else f"{wire.task_id}-trial-{wire.trial}"
-    return Conversation(name, messages, tools, place, SourceRow(messages, tools, row, b"", _decode_messages(row).traj, raw_tools))
+    texts = plain_texts(wire.traj, messages) or _decode_messages(row).traj
+    return Conversation(name, messages, tools, place, SourceRow(messages, tools, row, b"", texts, raw_tools))
 
 
 def read_case(row: bytes, place: Place, context: ReadContext) -> Case:
@@ -109,10 +110,7 @@ def read_prediction(row: bytes) -> Prediction:
 
 
 def _read_messages(wire: _Row) -> tuple[Message, ...]:
-    try:
-        return read_messages(wire.traj)
-    except BadInput as error:
-        raise BadInput(str(error).replace("messages", "traj", 1), error.hint) from None
+    return read_messages(wire.traj, "traj")
 
 
 def _decode_row(row: bytes) -> _Row:

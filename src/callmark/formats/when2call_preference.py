@@ -50,7 +50,7 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Case:
 def read_prediction(row: bytes) -> Prediction:
     """Return the rejected response as a prediction."""
     wire = _decode_row(row)
-    return output_prediction(given_id(wire.id), [read_response(wire.rejected_response, "rejected_response")], "rejected_response")
+    return output_prediction(given_id(wire.id), [read_response(wire.rejected_response, "rejected_response")], (), "rejected_response")
 
 
 def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:

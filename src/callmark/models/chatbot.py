@@ -16,6 +16,7 @@ from msgspec import structs
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
+from callmark.formats.prediction_text import parse_prediction
 from callmark.models.agent_output import read_output
 from callmark.models.http_response import describe_body, response_error
 from callmark.models.keys import Keys, read_url
@@ -96,7 +97,10 @@ def read_chatbot_response(body: bytes) -> Prediction:
     if text is None or fields.get("error"):
         return read_output(body)
     calls: Any = next((fields[key] for key in _CALL_KEYS if fields.get(key)), [])
-    return Prediction("", 0, read_calls(calls), text)
+    prediction = parse_prediction(Prediction("", 0, read_calls(calls), text), "read" if calls else "response", parse=None, tools=())
+    if prediction.error:
+        raise ModelError(prediction.error)
+    return prediction
 
 
 class ChatbotProvider(Provider, frozen=True, kw_only=True):

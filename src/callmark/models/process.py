@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct, structs
@@ -37,7 +37,7 @@ from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
 from callmark.trust import Action
-from callmark.types import Case, Prediction
+from callmark.types import Case, Prediction, Tool
 
 MAX_LINE_BYTES = 16 << 20
 MAX_STARTS = 3  # in a row without a prediction
@@ -92,7 +92,7 @@ class ProcessModel:
         process = self._running_process()
         self._requests += 1
         request_id = f"{scrub(case.id)}#{self._requests}"  # unique per attempt, so that a late line can be recognized
-        future = process.send(request_id, _request_line(case, trial, request_id))
+        future = process.send(request_id, _request_line(case, trial, request_id), case.tools)
         try:
             async with asyncio.timeout(self._timeout):
                 result = await future
@@ -142,6 +142,11 @@ class ProcessModel:
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 
 
+class _OpenRequest(NamedTuple):
+    future: "asyncio.Future[Result]"
+    tools: Sequence[Tool]
+
+
 class _Process:
     """One process, used from one event loop. `end` describes how it ended, and is empty while it runs."""
 
@@ -153,7 +158,7 @@ class _Process:
         self._loop = asyncio.get_running_loop()
         self._started: asyncio.Future[OSError | None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._open: dict[str, asyncio.Future[Result]] = {}  # in request order, canceled requests included
+        self._open: dict[str, _OpenRequest] = {}  # in request order, canceled requests included
         self._input: SimpleQueue[bytes | None] = SimpleQueue()
         self._unread_chunks = Semaphore(4)  # limits memory if the process writes faster than its output is read
         self._exited = Event()
@@ -180,10 +185,13 @@ class _Process:
         if problem is not None:
             raise problem
 
-    def send(self, request_id: str, line: bytes) -> "asyncio.Future[Result]":
-        """Send a request and return a future for its result. If the future is canceled, the output line is dropped."""
+    def send(self, request_id: str, line: bytes, tools: Sequence[Tool]) -> "asyncio.Future[Result]":
+        """Send a request and return a future for its result. If the future is canceled, the output line is dropped.
+
+        `tools` are those of the case; they help to find calls in a text.
+        """
         future: asyncio.Future[Result] = self._loop.create_future()
-        self._open[request_id] = future
+        self._open[request_id] = _OpenRequest(future, tools)
         self._input.put(line)
         return future
 
@@ -201,10 +209,10 @@ class _Process:
         for line in lines:
             if not self._open:
                 return
-            if line and not line.isspace() and (future := self._pop_request(line)) is not None and not future.done():
-                future.set_result(self._read_line(line))
+            if line and not line.isspace() and (request := self._pop_request(line)) is not None and not request.future.done():
+                request.future.set_result(self._read_line(line, request.tools))
 
-    def _pop_request(self, line: bytes) -> "asyncio.Future[Result] | None":
+    def _pop_request(self, line: bytes) -> "_OpenRequest | None":
         """Remove and return the request that a line belongs to; None if that request already has its line."""
         request_id = _output_id(line)
         if request_id in self._open:
@@ -214,11 +222,11 @@ class _Process:
             return None
         return self._open.pop(next(iter(self._open)))
 
-    def _read_line(self, line: bytes) -> Result:
+    def _read_line(self, line: bytes, tools: Sequence[Tool]) -> Result:
         if len(line) > MAX_LINE_BYTES:
             return ModelError(f"{self._name} wrote a line of more than {MAX_LINE_BYTES >> 20} MB: {_quote(line)}")
         try:
-            prediction = read_output(line)
+            prediction = read_output(line, tools=tools)
         except BadInput as error:
             return ModelError(f"{self._name} wrote {_quote(line)}, which is not a prediction: {error}")
         except ModelError as error:
@@ -234,7 +242,7 @@ class _Process:
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         self.end = ("it closed its output" if self._closed_output else how) + (f", standard error ends with {_quote(last)}" if last else "")
         self._input.put(None)
-        for future in self._open.values():
+        for future, _ in self._open.values():
             if not future.done():
                 future.set_result(ModelError(f"{self._name} did not respond: {self.end}"))
         self._open.clear()

@@ -9,7 +9,7 @@ from callmark.analysis.interpretations import MIN_CASES
 from callmark.analysis.numbers import format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
 from callmark.grading.evaluator import Metric
-from callmark.reporting.run_notices import run_notices, show_next, usage_line
+from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import bar, name_cells, plain_table, print_parts, print_sentence
 from callmark.runs.manifest import Manifest
@@ -35,6 +35,8 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
     errors = f" of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
     unit = "scenario" if scenarios else "case"
     head.append(f" · {pluralize(summary.cases, unit)}{where} · scored {summary.scored:,}{errors}", style="not bold")
+    if notice := no_calls_notice(info.predictions):
+        print_sentence(console, Text(notice, style="bold yellow"))
     console.print(head, soft_wrap=True)
     for line in run_notices(info):
         print_sentence(console, Text(line, style="dim"), indent=2)

@@ -97,7 +97,9 @@ class Runner:
                 own = name if name is None or len(models) == 1 else folder_name(f"{name}-{opened.label}")
                 folders.append(open_run_folder(out, own, f"{opened.label}-{created}", resume=resume, redact=keys.redact))
             paths = [folder for folder, _, _ in folders]
-            self._cases = survey_cases(selection, paths, on_bad=self._options.on_bad, check=check)
+            self._cases = survey_cases(
+                selection, paths, on_bad=self._options.on_bad, check=check, allow_no_calls=self._options.allow_no_calls
+            )
             self.runs = [
                 ModelRun(opened, *folder, *_manifest(opened, folder[0], self._cases, grading, selection.trials, created, keys))
                 for opened, folder in zip(models, folders, strict=True)
@@ -147,7 +149,7 @@ class Runner:
         if not run.model_run.predictions + run.model_run.errors:
             return Run.from_folder(run.folder, run.info)
         # Bad rows were already reported when the cases were read.
-        options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None))
+        options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None), allow_no_calls=True)
         return regrade(run.folder, self._grading, options=options, source=self._cases.source)
 
     def _limit_concurrency(self, warn: Callable[[str], None] | None) -> list[int]:
