@@ -331,7 +331,7 @@ class Fault(Struct, frozen=True):
         expected: The expected value.
         actual: The actual value.
         evaluators: Names of the evaluators that count this fault.
-        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from another message.
+        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from elsewhere in it.
         origin_message: Index of that message.
     """
 

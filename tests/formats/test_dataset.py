@@ -208,7 +208,7 @@ def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str)
 
 def test_invalid_matcher_is_a_bad_row_and_names_the_argument(tmp_path: Path) -> None:
     record = {**GOOD, "expected_output": {"tool_calls": [call("f", {"a": {"b": {"$regex": "("}}})]}}
-    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex: invalid pattern"):
+    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex: not a valid RE2 pattern"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
 
 

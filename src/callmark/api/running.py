@@ -273,7 +273,8 @@ def _prepare_simulation(
     if not chosen:
         _refuse_missing_run(selection, resume)
         raise BadInput(
-            "no agent given", "Pass --agent, such as python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds."
+            "no agent given",
+            "Pass --agent, for example python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds of agents.",
         )
     changes = {
         "user": _participant(user, configured.models),

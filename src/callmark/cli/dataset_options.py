@@ -34,8 +34,8 @@ class DatasetOptions(Struct, frozen=True):
         return DatasetReader(self)
 
 
-DATASET = "Dataset: JSONL, a JSON array or one JSON object, optionally compressed with gzip or zstd. Or - for standard input."
-OUT_FILE = "Output file (.gz and .zst are compressed), or - for standard output."
+DATASET = "Dataset: JSONL, a JSON array or a single JSON object, optionally compressed with gzip or zstd; or - for standard input."
+OUT_FILE = "Output file (compressed if it ends in .gz or .zst), or - for standard output."
 JSON_HELP = "Print JSON."
 _REJECTS = "Save skipped rows to FILE, with the reason for each (needs --skip-bad)."
 
@@ -54,10 +54,10 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
             return command(*arguments, options=DatasetOptions(format_name, side_tools, skip_bad, rejects), **others)
 
         decorated: Any = with_options
-        side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools for rows without tools.")
+        side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools, for rows that have none.")
         for add_option in (
             option("--rejects", group="Bad rows", metavar="FILE", help=rejects),
-            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip rows that cannot be read, and count them."),
+            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip and count rows that cannot be read."),
             *([side_tools] if tools else []),
             option(
                 "--from",
@@ -108,7 +108,7 @@ class DatasetReader:
         if self.bad_rows:
             from callmark.reporting.safety import escape_breaks
 
-            saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE keeps such rows"
+            saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE saves the skipped rows"
             was = "was" if self.bad_rows == 1 else "were"
             print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped ({saved}).")
 

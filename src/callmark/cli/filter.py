@@ -25,7 +25,11 @@ from callmark.wording import pluralize
 @option("--require", group="Rules", multiple=True, metavar="PATTERN", help="Keep rows whose calls match PATTERN. Repeatable.")
 @option("--forbid", group="Rules", multiple=True, metavar="PATTERN", help="Keep rows whose calls do not match PATTERN. Repeatable.")
 @option(
-    "--consistent", group="Rules", multiple=True, metavar="ARG", help="Keep rows where ARG has the same value in all calls. Repeatable."
+    "--consistent",
+    group="Rules",
+    multiple=True,
+    metavar="ARG",
+    help="Keep rows where ARG has the same value in every call that has it. Repeatable.",
 )
 @option("--grounded", group="Rules", is_flag=True, help="Keep rows without hallucinated argument values.")
 @option("--clean", group="Rules", is_flag=True, help="Keep rows without lint errors.")
@@ -39,7 +43,7 @@ from callmark.wording import pluralize
 )
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the number of rows that each rule keeps.")
-@dataset_options(rejects="Save rows that are not kept to FILE, with the reasons; with --skip-bad, unreadable rows too.")
+@dataset_options(rejects="Save the rejected rows to FILE, with the reasons; with --skip-bad, also unreadable rows.")
 def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> int:
     """Keep the rows that match every rule.
 
@@ -47,12 +51,12 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
 
     \b
     Patterns:
-      find_*                 a call; * matches any text, ? any character
+      find_*                 a call; * matches any text, ? one character
       get_user(id=7)         a call with this argument
-      get_user(id=$result)   the argument is the result of the previous step,
-                             or the field of that name in it
+      get_user(id=$result)   the argument equals the result of the previous
+                             step, or its field of the same name
       A > B                  the next call after the first A is B
-      A >> B                 a later call is B
+      A >> B                 any later call is B
     """
     from callmark.api.datasets import filter as filter_rows
 

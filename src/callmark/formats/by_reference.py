@@ -191,7 +191,7 @@ def _read_conversation(text: bytes, place: Place, context: ReadContext) -> Histo
     wire = _decode(_decode_conversation, text, "conversation")
     for key in ("tools", "functions"):
         if key in _decode_fields(text):
-            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in the rows before")
+            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in an earlier row")
     body = b'{"messages":%b}' % bytes(wire.messages)
     try:
         found = openai.read(body, place, ReadContext())

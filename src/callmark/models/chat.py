@@ -95,4 +95,4 @@ class ChatModel:
                 return f"the request was sent with {self._endpoint.credential}"
             variables = self._provider.key_variables
             return f"the request was sent without a key: {f'{variables[0]} is not set' if variables else 'set api_key_env'}"
-        return f"check that the model {self._spec.name} exists at this address" if status == _NOT_FOUND else ""
+        return f"check that the model {self._spec.name} exists at this URL" if status == _NOT_FOUND else ""

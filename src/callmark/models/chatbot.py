@@ -42,7 +42,7 @@ class ChatbotModel:
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the chatbot address", example=_EXAMPLE)
+        self._url = read_url(spec.url, keys, where="the chatbot URL", example=_EXAMPLE)
         self._timeout = settings.timeout
         self._run_id = uuid4().hex[:8]
         self._client: HttpClient | None = None
@@ -108,11 +108,11 @@ class ChatbotProvider(Provider, frozen=True, kw_only=True):
 
     def read(self, text: str, keys: Keys) -> Spec:
         name = self.name_in(text)
-        url = read_url(name, keys, where="the chatbot address", example=self.example)
+        url = read_url(name, keys, where="the chatbot URL", example=self.example)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
 
     def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
-        url = read_url(spec.url, keys, where="the chatbot address", example=self.example)
+        url = read_url(spec.url, keys, where="the chatbot URL", example=self.example)
         return (Action("send", f"requests to {keys.show(url.shown)}", exact=f"requests to {url.address}"),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:

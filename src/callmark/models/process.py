@@ -72,7 +72,7 @@ class ProcessModel:
         except ValueError as error:
             raise BadInput(f"cmd: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
         if not self._words or not self._words[0]:
-            raise BadInput("cmd: the command is empty", "Give a program and its arguments: cmd:'python agent.py'")
+            raise BadInput("cmd: the command is empty", "Pass a program and its arguments: cmd:'python agent.py'")
         if not timeout > 0:
             raise BadInput(f"cmd: timeout: expected more than 0 seconds, got {timeout:g}")
         self._name = program_name(self._words)
@@ -109,7 +109,7 @@ class ProcessModel:
             self._process = self._start()
             await self._process.started()
         except (OSError, ValueError) as error:
-            raise BadInput(self._start_problem(error), "Check that it is installed, or give its path.") from None
+            raise BadInput(self._start_problem(error), "Check that it is installed, or pass its full path.") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -138,7 +138,7 @@ class ProcessModel:
 
     def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
-            return f"{self._words[0]!r}: no such program"
+            return f"command not found: {self._words[0]!r}"
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 
 
@@ -325,7 +325,7 @@ def _quote(text: bytes | str) -> str:
 def run_action(command: str, keys: Keys, env: Sequence[str] = ()) -> Action:
     """Return the action of a command that a file names, with the variables that it gets."""
     variables = f" with {' and '.join(env)} from the environment" if env else ""
-    return Action("run", keys.show_command(command) + variables, exact=command + variables)
+    return Action("run", f"the command `{keys.show_command(command)}`{variables}", exact=command + variables)
 
 
 def program_name(words: list[str]) -> str:

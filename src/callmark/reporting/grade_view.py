@@ -77,8 +77,8 @@ def _headline(console: Console, summary: Summary, name: str, width: int) -> None
     label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), f"{interval:<16} ")
     if name == "call.score":
         wrong = summary.scored - summary.correct - summary.correct_tools_only
-        partly = f"right tool, wrong arguments in {summary.correct_tools_only:,}"
-        counts = [f"correct in {summary.correct:,}", partly, f"wrong in {wrong:,}"]
+        partly = f"{summary.correct_tools_only:,} right tool, wrong arguments"
+        counts = [f"{summary.correct:,} correct", partly, f"{wrong:,} wrong"]
     else:
         counts = [f"every call correct in {round(estimate.mean * estimate.n):,} of {estimate.n:,}"]
     console.print()
@@ -177,7 +177,7 @@ def _examples(fault: FaultSummary, width: int) -> str:
 
 def _example(fault: FaultSummary, example: FaultExample, limit: int) -> str:
     origins = [f"{example.hallucinated:,} hallucinated"] if example.hallucinated else []
-    origins += [f"{example.elsewhere:,} from another message"] if example.elsewhere else []
+    origins += [f"{example.elsewhere:,} from elsewhere in the conversation"] if example.elsewhere else []
     expected, arrow, actual = example.name.partition(" → ")
     if fault.kind in _TWO_TOOLS and arrow:
         first, second = short_names([expected, actual], limit)

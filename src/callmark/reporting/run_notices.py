@@ -106,5 +106,5 @@ def show_next(console: Console, folders: Sequence[str]) -> None:
         saved.append("" if not index else " and " if index == len(folders) - 1 else ", ")
         saved.append(escape_breaks(folder), style="bold")
     saved.append(".  " if len(folders) == 1 else "\n")
-    saved.append(f"Next: callmark report {escape_breaks(' '.join(quoted))}   {escape_breaks(view)}")
+    saved.append(f"Next: `callmark report {escape_breaks(' '.join(quoted))}` or `{escape_breaks(view)}`")
     console.print(saved, soft_wrap=True)

@@ -128,12 +128,12 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
     if not dataset.digest:  # otherwise a run could show any file that it names
-        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so they cannot be told from another file")
+        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so callmark cannot check that they are unchanged")
     path = folder.input_path(dataset.path, "dataset.path")
     if not os.path.isfile(path):
         raise BadInput(
             f"{folder}: cannot find its cases at {path}",
-            f"If the file was moved: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
+            f"If the file was moved, run: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
         )
     tools = folder.input_path(dataset.tools, "dataset.tools") if dataset.tools else None
     if tools and file_digest(tools, regular=True) != dataset.tools_digest:

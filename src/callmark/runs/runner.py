@@ -141,7 +141,7 @@ class Runner:
         fatal = [run for run in self.runs if run.worker and run.worker.fatal]
         if fatal and not any(run.model_run.predictions for run in self.runs):
             reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info, str(fatal[0].folder))
-            raise BadInput(reason, f"Once this is fixed, resume with: {command}")
+            raise BadInput(reason, f"After fixing this, resume with: {command}")
         with self._cases.source:
             return [self._grade(run) for run in self.runs]
 

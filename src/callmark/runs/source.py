@@ -224,7 +224,7 @@ class CaseReader:
     def _cases(self) -> Iterator[PlacedCase]:
         for row in self._dataset:
             if not isinstance(row, Case):
-                raise BadInput(f"{row.place}: expected a case, as in the rows before, got a conversation without expected calls")
+                raise BadInput(f"{row.place}: expected a case, as in the earlier rows, got a conversation without expected calls")
             yield PlacedCase(self.block, self._dataset.row_index, row)
 
     def _first_of_each(self) -> Iterator[PlacedCase]:
