@@ -236,7 +236,7 @@ def _texts_with_calls(n: int) -> Run:
     def run() -> str | None:
         for text in texts:
             for text_format in ("auto", "hermes", "llama3", "mistral", "pythonic", "json"):
-                parse_calls(text, text_format, tools={"f"})
+                parse_calls(text, text_format, tools=[Tool("f")])
         return None
 
     return run

@@ -213,10 +213,10 @@ _QUOTED = shlex.quote("touch RAN; echo")
 
 HOSTILE: dict[str, Hostile] = {
     # a run that is resumed: its model
-    "command": Hostile(_resumed("runs ./evil-agent --json"), "ran", run=_model(model="cmd:./evil-agent --json")),
-    "shell command": Hostile(_resumed(f"runs sh -c {_QUOTED}"), "ran", run=_model(model=f"cmd:sh -c {_QUOTED}")),
+    "command": Hostile(_resumed("runs the command `./evil-agent --json`"), "ran", run=_model(model="cmd:./evil-agent --json")),
+    "shell command": Hostile(_resumed(f"runs the command `sh -c {_QUOTED}`"), "ran", run=_model(model=f"cmd:sh -c {_QUOTED}")),
     "control characters": Hostile(
-        _resumed(r"runs ./evil-agent \x1b[2K\n::error::"), "ran", run=_model(model="cmd:./evil-agent \x1b[2K\n::error::")
+        _resumed(r"runs the command `./evil-agent \x1b[2K\n::error::`"), "ran", run=_model(model="cmd:./evil-agent \x1b[2K\n::error::")
     ),
     "Python function": Hostile(_resumed("imports evil (predict)"), "imported", run=_model(model="python:evil:predict")),
     "function in a package": Hostile(
@@ -252,10 +252,10 @@ HOSTILE: dict[str, Hostile] = {
         run=_model(model="cmd:./evil-agent", env=["AWS_SECRET_ACCESS_KEY"]),
     ),
     # a simulation that is resumed: agent, user, judge and tools
-    "agent command": Hostile(_talked("runs ./evil-agent"), "ran", talk=_simulation(agent={"model": "cmd:./evil-agent"})),
+    "agent command": Hostile(_talked("runs the command `./evil-agent`"), "ran", talk=_simulation(agent={"model": "cmd:./evil-agent"})),
     "agent function": Hostile(_talked("imports evil (predict)"), "imported", talk=_simulation(agent={"model": "python:evil:predict"})),
     "agent that claims to be redacted": Hostile(
-        _talked("runs ./evil-agent"),
+        _talked("runs the command `./evil-agent`"),
         "ran",
         talk=_combined(_simulation(agent={"model": "cmd:./evil-agent"}), lambda manifest: manifest["model_run"].update({"redacted": True})),
     ),
@@ -268,7 +268,7 @@ HOSTILE: dict[str, Hostile] = {
         talk=_simulation(judge={"model": "openai:m", "base_url": "<URL>"}),
     ),
     "tool server": Hostile(
-        _talked("imports friend (predict) and runs ./evil-server"), "ran", talk=_simulation(), talk_tools="mcp:./evil-server"
+        _talked("imports friend (predict) and runs the command `./evil-server`"), "ran", talk=_simulation(), talk_tools="mcp:./evil-server"
     ),
     "tool server over HTTP": Hostile(
         _talked("imports friend (predict) and sends requests to <URL>/mcp"), "received", talk=_simulation(tools=["mcp:<URL>/mcp"])
@@ -280,7 +280,9 @@ HOSTILE: dict[str, Hostile] = {
         talk_tools="python:evil:get_weather",
     ),
     "everything": Hostile(
-        _talked("runs ./evil-agent, imports evil (predict), sends OPENAI_API_KEY to <URL> and runs ./evil-server"),
+        _talked(
+            "runs the command `./evil-agent`, imports evil (predict), sends OPENAI_API_KEY to <URL> and runs the command `./evil-server`"
+        ),
         "ran",
         talk=_simulation(
             agent={"model": "cmd:./evil-agent"},
@@ -313,7 +315,9 @@ HOSTILE: dict[str, Hostile] = {
     ),
     "file that is no dataset": Hostile({}, files={"secret.txt": f"{SECRET}\n"}, run=_dataset(path="../../secret.txt")),
     # callmark.toml in the current folder
-    "model command in callmark.toml": Hostile(_chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"'), model="tuned"),
+    "model command in callmark.toml": Hostile(
+        _chosen("runs the command `./evil-agent`"), "ran", _config('model = "cmd:./evil-agent"'), model="tuned"
+    ),
     "model function in callmark.toml": Hostile(
         _chosen("imports evil (predict)"), "imported", _config('model = "python:evil:predict"'), model="tuned"
     ),
@@ -327,13 +331,16 @@ HOSTILE: dict[str, Hostile] = {
         model="tuned",
     ),
     "model with variables in callmark.toml": Hostile(
-        _chosen("runs ./evil-agent with AWS_SECRET_ACCESS_KEY from the environment"),
+        _chosen("runs the command `./evil-agent` with AWS_SECRET_ACCESS_KEY from the environment"),
         "ran",
         _config('model = "cmd:./evil-agent"', 'env = ["AWS_SECRET_ACCESS_KEY"]'),
         model="tuned",
     ),
     "model in callmark.toml with the name of another": Hostile(
-        _chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"', model="openai:gpt-4.1"), model="openai:gpt-4.1"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        _config('model = "cmd:./evil-agent"', model="openai:gpt-4.1"),
+        model="openai:gpt-4.1",
     ),
     "evaluator in callmark.toml": Hostile(
         _chosen("imports evil (score)", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),
@@ -341,10 +348,16 @@ HOSTILE: dict[str, Hostile] = {
         {"callmark.toml": '[evaluators]\nuse = ["process", "evil:score"]\n'},
     ),
     "callmark.toml that sets the trust variable": Hostile(
-        _chosen("runs ./evil-agent"), "ran", {**_config('model = "cmd:./evil-agent"'), ".env": "CALLMARK_TRUST=1\n"}, model="tuned"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        {**_config('model = "cmd:./evil-agent"'), ".env": "CALLMARK_TRUST=1\n"},
+        model="tuned",
     ),
     "command that .env calls a secret": Hostile(
-        _chosen("runs ./evil-agent"), "ran", {**_config('model = "cmd:./evil-agent"'), ".env": "MY_KEY=./evil-agent\n"}, model="tuned"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        {**_config('model = "cmd:./evil-agent"'), ".env": "MY_KEY=./evil-agent\n"},
+        model="tuned",
     ),
     # .env in the current folder
     "address of OpenAI in .env": Hostile(

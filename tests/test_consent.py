@@ -72,7 +72,7 @@ def test_question_says_what_would_happen_and_remembers_yes_only(typed: str, allo
     actions = [RUNS_IT, Action("send", "A_KEY to http://h", RUNS_IT.source)]
     assert decision(trusted=False)("runs/\x1b[2Kx", actions) is allowed
     assert screen.getvalue() == (
-        "callmark: runs/\\x1b[2Kx is not trusted. It\n  runs ./agent\n  sends A_KEY to http://h\nAllow this, now and later? [y/N]\n"
+        "callmark: runs/\\x1b[2Kx is not trusted. It\n  runs ./agent\n  sends A_KEY to http://h\nTrust it, now and in future runs? [y/N]\n"
     )
     assert len(entries()) == (2 if allowed else 0)
 
@@ -285,7 +285,7 @@ def test_command_is_shown_with_nothing_but_real_keys_hidden(command: str, shown:
     Path(".env").write_text("FILE_KEY=file-secret-1\n")
     monkeypatch.setenv("REAL_KEY", "real-secret-1")
     (action,) = model_actions(ModelSettings(model=f"cmd:{command}"), Keys.here(), source="runs/x")
-    assert str(action) == f"runs {shown}"
+    assert str(action) == f"runs the command `{shown}`"
 
 
 def test_endless_command_is_cut_in_the_middle() -> None:

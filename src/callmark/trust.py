@@ -26,9 +26,8 @@ from callmark.errors import BadInput
 from callmark.wording import shorten_middle
 
 VARIABLE = "CALLMARK_TRUST"  # set to 1, it allows everything, for CI
-HINT = f"Review it. To allow this, pass --trust (in Python trust=True, in CI {VARIABLE}=1)."
+HINT = f"Review it, then pass --trust to allow this (in Python trust=True, in CI {VARIABLE}=1)."
 
-_VERBS = {"run": "runs", "import": "imports", "send": "sends"}
 _MAX_SHOWN = 1000  # characters of an action
 
 Decide = Callable[[str, Sequence["Action"]], bool]
@@ -36,7 +35,7 @@ Decide = Callable[[str, Sequence["Action"]], bool]
 
 
 class Action(Struct, frozen=True):
-    """Something that a file names and that acts. `str(action)` is `runs ./agent --json`.
+    """Something that a file names and that acts. `str(action)` is `runs the command './agent --json'`.
 
     Attributes:
         kind: `run` a program, `import` a module, or `send` a key or requests to an address.
@@ -54,7 +53,7 @@ class Action(Struct, frozen=True):
 
     def __str__(self) -> str:
         shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in self.what)
-        return f"{_VERBS[self.kind]} {shorten_middle(shown, _MAX_SHOWN)}"
+        return f"{self.kind}s {shorten_middle(shown, _MAX_SHOWN)}"
 
 
 def import_action(path: str) -> Action:

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 Text = bytes | Raw  # JSON text
 Severity = Literal["error", "warning", "info"]
+Behavior = Literal["", "ask", "answer", "decline"]
 FOLDED = 200  # characters of a text shown in a notebook; the rest is folded
 
 
@@ -162,6 +163,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     Attributes:
         expected: The expected calls (ground truth); empty if no call is expected.
         alternatives: Other lists of calls that are also correct.
+        behavior: What the reply should do where no call is expected: `ask` for information, `answer` or `decline`; empty if not stated.
         source: The conversation, message and call that a decision point was cut from.
         instructions: For a scenario, what the simulated user wants.
         completion: For a scenario, the condition under which the task is complete.
@@ -170,10 +172,13 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         group: Name of a group of similar cases, such as variants of one task, for consistency across the group.
         data: For a scenario, data for a user that is not a model (rule-based or scripted).
         index: Position among the cases of its file, starting at 0; set when cases are run.
+        states_expectation: Whether the row says what is expected: calls, or that there are none. False if its `expected_output` has no
+            calls and does not say so either.
     """
 
     expected: tuple[Call, ...] = ()
     alternatives: tuple[tuple[Call, ...], ...] = ()
+    behavior: Behavior = ""
     source: Source | None = None
     instructions: str = ""
     completion: str = ""
@@ -182,6 +187,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     group: str | None = None
     data: dict[str, Any] = {}
     index: int = 0
+    states_expectation: bool = True
 
     @property
     def is_scenario(self) -> bool:
@@ -325,7 +331,7 @@ class Fault(Struct, frozen=True):
         expected: The expected value.
         actual: The actual value.
         evaluators: Names of the evaluators that count this fault.
-        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from another message.
+        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from elsewhere in it.
         origin_message: Index of that message.
     """
 

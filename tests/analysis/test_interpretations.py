@@ -183,6 +183,6 @@ def test_interpretations_of_a_run_are_combined() -> None:
         "processing errors",
         "process.precision, process.recall",
         "process.reliability",
-        "functions",
+        "tools",
         "arguments",
     ]

@@ -110,7 +110,7 @@ def test_fault_shows_the_recorded_value() -> None:
         ({"*.note": {"any": True}}, "expected exact, similar or a matcher, got {'any': True}"),
         ({"*.note": 5}, "expected exact, similar or a matcher, got 5"),
         ({"*.note": {"$regx": "a"}}, "match: *.note: unknown matcher '$regx'. Did you mean $regex?"),
-        ({"*.note": {"$regex": "("}}, "$regex: invalid pattern"),
+        ({"*.note": {"$regex": "("}}, "$regex: not a valid RE2 pattern"),
         ({"*.note": {"$text": "expected"}}, "$ratio: expected a number from 0 to 1, but it is missing"),
         ({"*.note": {"$similar": "a"}}, "unknown matcher '$similar'"),
     ],

@@ -1,7 +1,7 @@
 import json
 import keyword
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from callmark import registry
 from callmark.calls.text import ParsedText, TextFormat, check_text_format, detect, parse_calls, text_format_names
 from callmark.calls.text.python_code import LONGEST_CODE
 from callmark.errors import BadInput
-from callmark.types import Call
+from callmark.types import Call, Tool
 from tests.conftest import Cli
 from tests.rows import call, row, user, write_rows
 
@@ -128,7 +128,8 @@ def test_auto_reads_what_the_format_itself_reads(text: str, calls: list[Call]) -
 @pytest.mark.parametrize("format_name, text", [(format_name, text) for format_name, text, calls in CASES if calls])
 def test_text_before_the_calls_is_kept(format_name: str, text: str) -> None:
     alone = parse_calls(text, format_name)
-    assert parse_calls(f"Let me see (first):\n{text}", format_name) == ParsedText(alone.calls, "Let me see (first):")
+    tools = [Tool(call.name) for call in alone.calls]
+    assert parse_calls(f"Let me see (first):\n{text}", format_name, tools=tools) == ParsedText(alone.calls, "Let me see (first):")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_text_before_the_calls_is_kept(format_name: str, text: str) -> None:
     ],
 )
 def test_text_between_calls_is_kept(text: str, format_name: str) -> None:
-    assert parse_calls(text, format_name) == ParsedText((F, G), "One\ntwo\nthree")
+    assert parse_calls(text, format_name, tools=[Tool("f"), Tool("g")]) == ParsedText((F, G), "One\ntwo\nthree")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ MALFORMED: list[tuple[str, str, list[str], str]] = [
 
 @pytest.mark.parametrize("format_name, text, names, kept", MALFORMED)
 def test_a_broken_call_is_malformed_with_its_name_and_text(format_name: str, text: str, names: list[str], kept: str) -> None:
-    parsed = parse_calls(text, format_name)
+    parsed = parse_calls(text, format_name, tools=[Tool("f")])
     assert [call.name for call in parsed.calls] == names
     assert all(call.malformed and not call.arguments for call in parsed.calls)
     assert parsed.calls[-1].text.strip() == kept.strip()
@@ -281,9 +282,11 @@ def test_auto_does_not_take_data_or_prose_for_calls(text: str) -> None:
 
 def test_a_known_name_makes_code_within_prose_a_call() -> None:
     text = "I use f(a=1), not h(a=1)."
-    assert parse_calls(text, tools={"f"}) == ParsedText((F,), "I use\n, not h(a=1).")
-    assert parse_calls(text, tools={"g"}) == ParsedText((), text)
-    assert parse_calls('{"name": "Ann", "age": 5}', tools={"Ann"}).calls == (Call("Ann", malformed="unknown keys: age", text='"age":5'),)
+    assert parse_calls(text, tools=[Tool("f")]) == ParsedText((F,), "I use\n, not h(a=1).")
+    assert parse_calls(text, tools=[Tool("g")]) == ParsedText((), text)
+    assert parse_calls('{"name": "Ann", "age": 5}', tools=[Tool("Ann")]).calls == (
+        Call("Ann", malformed="unknown keys: age", text='"age":5'),
+    )
 
 
 def test_auto_prefers_the_strongest_marker() -> None:
@@ -421,7 +424,7 @@ def test_a_megabyte_of_markers_is_parsed_in_about_a_second(unit: str) -> None:
 
 def _seconds(text: str, format_name: str) -> float:
     start = time.process_time()
-    parse_calls(text, format_name, tools={"f"})
+    parse_calls(text, format_name, tools=[Tool("f")])
     return time.process_time() - start
 
 
@@ -454,7 +457,7 @@ MARKS = st.sampled_from(
 @example("[TOOL_CALLS]\ud800[CALL_ID]\udc00[ARGS]{}", "auto", set())
 @example('{"name": "f", "arguments": {"a": "\ud83d\ude00"}}', "auto", set())
 def test_any_text_is_parsed_and_the_result_can_be_encoded(text: str, format_name: str, names: set[str]) -> None:
-    parsed = parse_calls(text, format_name, tools=names)
+    parsed = parse_calls(text, format_name, tools=[Tool(name) for name in names])
     for parsed_call in parsed.calls:
         assert parsed_call.malformed or parsed_call.name
         (
@@ -519,12 +522,12 @@ def test_plain_parameters_read_back_as_they_were(name: str, arguments: dict[str,
     assert parse_calls(f"<tool_call>\n<function={name}>\n{inside}\n</function>\n</tool_call>") == ParsedText((Call(name, arguments),))
 
 
-def parse_arrows(text: str, tools: Container[str] | None) -> ParsedText:
+def parse_arrows(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     names = [line.removeprefix("=> ") for line in text.splitlines() if line.startswith("=> ")]
-    return ParsedText(tuple(Call(name) for name in names if tools is None or name in tools or not tools))
+    return ParsedText(tuple(Call(name) for name in names if not tools or name in tools))
 
 
-ARROWS = TextFormat("arrows", parse_arrows, ("=> ",))
+ARROWS = TextFormat("arrows", "Arrow models", parse_arrows, ("=> ",))
 
 
 @pytest.fixture
@@ -553,7 +556,7 @@ def test_unknown_text_format_is_rejected() -> None:
 @pytest.mark.usefixtures("installed")
 def test_a_text_format_of_an_installed_package_is_used(cli: Cli, tmp_path: Path) -> None:
     assert parse_calls("=> f\n=> g", "arrows").calls == (Call("f"), Call("g"))
-    assert parse_calls("=> f", tools={"f"}).calls == (Call("f"),), "auto tries it where no built-in format finds a call"
+    assert parse_calls("=> f", tools=[Tool("f")]).calls == (Call("f"),), "auto tries it where no built-in format finds a call"
     assert parse_calls("<tool_call>=> f</tool_call>").calls[0].malformed, "built-in formats come first"
     cases = write_rows(tmp_path / "c.jsonl", row(user("x"), id="1", expected_output={"tool_calls": [call("f")]}))
     predictions = write_rows(tmp_path / "p.jsonl", {"id": "1", "text": "=> f"})

@@ -116,8 +116,8 @@ def test_runs_on_different_datasets_need_common(cli: Cli, workdir: Path) -> None
     refused = cli("compare", "base", "other")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == (
-        "callmark: base and other have different datasets (one.jsonl, two.jsonl).\n"
-        "To compare the cases whose IDs are in both runs: callmark compare --common\n"
+        "callmark: base and other were run on different datasets (one.jsonl, two.jsonl).\n"
+        "To compare the cases whose IDs are in both runs, pass --common.\n"
     )
     completed = cli("compare", "base", "other", "--common")
     assert completed.status == 0
@@ -165,8 +165,8 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
     [
         ([], "callmark: expected at least two runs to compare, got 0.\n"),
         (["base"], "callmark: expected at least two runs to compare, got 1.\n"),
-        (["base", "base"], "callmark: base: given twice, expected different runs.\n"),
-        (["base", "tuned", "./tuned/"], "callmark: tuned: given twice, expected different runs.\n"),
+        (["base", "base"], "callmark: base was given twice.\n"),
+        (["base", "tuned", "./tuned/"], "callmark: tuned was given twice.\n"),
         (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
         (["base", "."], "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
         (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),

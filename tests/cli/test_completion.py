@@ -69,7 +69,7 @@ def test_bash_completes_names(bash: Path) -> None:
     assert complete("callmark stats --from ", bash) == list(registry.names("formats"))
     assert "tau-bench" not in complete("callmark convert in.jsonl --to ", bash)
     assert complete("callmark convert in.jsonl --to s", bash) == ["sharegpt", "scenarios"]
-    assert complete("callmark expand --parallel ", bash) == ["apart", "together"]
+    assert complete("callmark expand --parallel ", bash) == ["separate", "together"]
     assert complete("callmark grade eval.jsonl --parse h", bash) == ["hermes"]
     assert complete("callmark synth --world r", bash) == ["retail"]
     assert complete("callmark --install-completion z", bash) == ["zsh"]

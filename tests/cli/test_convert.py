@@ -110,11 +110,11 @@ def test_every_command_reads_every_format(cli: Cli, tmp_path: Path, format_name:
 
 
 def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Path) -> None:
-    odd = row({"role": "critic", "content": "no"}, id="odd")
+    odd = row({"role": "developer", "content": "no"}, id="odd")
     path, out, rest = write_rows(tmp_path / "x.jsonl", CONVERSATION, odd, "{"), tmp_path / "y.jsonl", tmp_path / "rest.jsonl"
     stopped = cli("convert", path, "-o", out, "--to", "deepfabric")
     assert stopped.status == 2
-    assert "x.jsonl, line 2: odd: messages[0].role: DeepFabric expects system, user, assistant or tool, got 'critic'." in stopped.err
+    assert "x.jsonl, line 2: odd: messages[0].role: DeepFabric expects system, user, assistant or tool, got 'developer'." in stopped.err
     assert "--skip-bad" in stopped.err
     assert not out.exists()
     went = cli("convert", path, "-o", out, "--to", "deepfabric", "--skip-bad", "--rejects", rest)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ HOSTILE = row(
     user(ESCAPE),
     assistant(call(f"f{ESCAPE}", {ESCAPE: ESCAPE}), text=ESCAPE),
     result(ESCAPE, name=ESCAPE),
-    {"role": f"odd{ESCAPE}", "content": "</script><script>alert(1)</script>"},
+    {"role": "developer", "name": f"odd{ESCAPE}", "content": "</script><script>alert(1)</script>"},
     assistant(call(ESCAPE, "{" + ESCAPE, "c2")),
     tools=[{"name": f"g{ESCAPE}", "parameters": {"properties": {ESCAPE: {}}}}],
     id=ESCAPE,
@@ -47,10 +48,21 @@ def test_control_characters_in_data_are_escaped(cli: Cli, tmp_path: Path, monkey
         assert ":smile:" in completed.out
 
 
-def test_control_characters_in_errors_are_escaped(cli: Cli, tmp_path: Path) -> None:
-    completed = cli("stats", write_rows(tmp_path / "x.jsonl", {"\x1b[31m": 1}))
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"\x1b[31m": 1},
+        row({"role": "\x1b[31m", "content": ""}),
+        row({"role": "assistant", "\x1b[31mcalls": [1]}),
+        row({"role": "user", "content": [{"type": "tool\x1b[31m"}]}),
+        row({"role": "user", "content": [{"type": "x", "tool\x1b[31m": 1}]}),
+    ],
+)
+def test_control_characters_in_errors_are_escaped(cli: Cli, tmp_path: Path, hostile: dict[str, Any]) -> None:
+    completed = cli("stats", write_rows(tmp_path / "x.jsonl", hostile))
+    assert completed.status == 2
     assert "\x1b" not in completed.err
-    assert "\\x1b[31m" in completed.err
+    assert "x1b[31m" in completed.err
 
 
 def test_long_strings_are_folded(cli: Cli, tmp_path: Path) -> None:
@@ -171,6 +183,16 @@ def test_expand_json_has_the_counts(cli: Cli, tmp_path: Path) -> None:
     assert payload == {"file": str(path), "out": str(tmp_path / "e.jsonl"), **read, **counts}
     records = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     assert [list(record) for record in records] == [["item"], ["item"]]
-    assert (
-        "No conversation calls a tool." in cli("expand", write_rows(tmp_path / "y.jsonl", row(user("a"))), "-o", tmp_path / "f.jsonl").out
-    )
+
+
+@pytest.mark.parametrize("abstain", [False, True])
+def test_expand_refuses_a_file_without_calls_unless_it_is_allowed(cli: Cli, tmp_path: Path, abstain: bool) -> None:
+    path, out = write_rows(tmp_path / "y.jsonl", row(user("a"), assistant(text="b"))), tmp_path / "f.jsonl"
+    options = ["--abstain"] if abstain else []
+    refused = cli("expand", path, "-o", out, *options)
+    assert (refused.status, out.exists()) == (2, False)
+    assert refused.err.startswith(f"callmark: {path}: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model.")
+    assert "pass --allow-no-calls" in refused.err
+    allowed = cli("expand", path, "-o", out, "--allow-no-calls", *options)
+    assert (allowed.status, len(out.read_text().splitlines())) == (0, int(abstain))
+    assert allowed.out.startswith(f"{path} · no tool call found · OpenAI chat · 1 conversation\n")

@@ -143,8 +143,8 @@ def test_resumed_run_gets_its_variables_only_if_they_are_named_again(cli: Cli, w
     Path("seen").unlink()
     completed = cli("run", "runs/mine", "--resume")
     assert completed.status == 2
-    assert "runs/mine: its programs got SERVICE_URL from the environment, which the folder of a run cannot pass on" in completed.err
-    assert "Pass it on again: --env SERVICE_URL" in completed.err
+    assert "runs/mine: its programs got SERVICE_URL from the environment, which a run does not store" in completed.err
+    assert "Pass it again: --env SERVICE_URL" in completed.err
     assert not Path("seen").exists()
     completed = cli("run", "runs/mine", "--resume", "--env", "SERVICE_URL")
     assert completed.status == 0, completed.err

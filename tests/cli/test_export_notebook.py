@@ -62,7 +62,7 @@ def test_missing_packages_are_named_with_the_install_command(
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["runs/base"], "callmark: --out is missing."),
+        (["runs/base"], "callmark: missing option --out."),
         (["nowhere", "-o", "new"], "callmark: nowhere: no such run.\n"),
         (["runs/ungraded", "-o", "new"], "callmark: runs/ungraded: the run has not been graded.\n"),
         (["runs/lines", "-o", "new"], "callmark: runs/lines/grades.jsonl, line 2: not a valid grade: "),

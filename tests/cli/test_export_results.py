@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_rows(cli: Cli, run: Path, form: str) -> None:
 @pytest.mark.parametrize(
     "arguments, expected_text",
     [
-        (["base"], "callmark: --to is missing: expected csv, parquet or jsonl."),
+        (["base"], "callmark: missing option --to: expected csv, parquet or jsonl."),
         (["base", "--to", "xlsx"], "callmark: --to: expected csv, parquet or jsonl, got 'xlsx'.\n"),
         (["nowhere", "--to", "csv"], "callmark: nowhere: no such run.\n"),
         (["ungraded", "--to", "csv"], "callmark: ungraded: the run has not been graded.\n"),

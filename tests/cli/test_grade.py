@@ -164,7 +164,7 @@ def test_terminal_output_of_a_run(cli: Cli) -> None:
     assert completed.out.startswith("base.jsonl · 5 cases · scored 5\n")
     headline = next(line for line in completed.out.splitlines() if "call.score" in line)
     assert headline.split()[:2] == ["call.score", ".400"]
-    assert "correct in 1 · right tool, wrong arguments in 2 · wrong in 2" in headline
+    assert "1 correct · 2 right tool, wrong arguments · 2 wrong" in headline
     for evaluator in ("call          pass .200 [", "schema        tool selection .600 · ", "process       precision .600 · recall .600 · "):
         assert f"  {evaluator}" in completed.out
     wrong = completed.out[completed.out.index("Top faults") : completed.out.index("Weakest tools")]
@@ -175,7 +175,7 @@ def test_terminal_output_of_a_run(cli: Cli) -> None:
         "wrong value 1 a (1×: 1 hallucinated)",
     }
     assert completed.out[completed.out.index("Weakest tools") :].split("\n")[1].split()[:3] == ["f", "5", ".400"]
-    assert completed.out.endswith("\nSaved to runs/base.  Next: callmark report runs/base   callmark view\n")
+    assert completed.out.endswith("\nSaved to runs/base.  Next: `callmark report runs/base` or `callmark view`\n")
 
 
 def test_run_without_faults(cli: Cli) -> None:
@@ -357,14 +357,17 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
-    check_refused(cli("grade", "chat.jsonl", "-p", write_half_correct()), "base.jsonl: no prediction matches a case")
+    predictions = write_half_correct()
+    sentence = "chat.jsonl: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model."
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions), sentence, "pass --allow-no-calls")
+    check_refused(cli("grade", "chat.jsonl", "-p", predictions, "--allow-no-calls"), "base.jsonl: no prediction matches a case")
     no_run_left()
 
 
 def test_conversation_among_cases_is_refused(cli: Cli) -> None:
     write_rows(Path("mixed.jsonl"), case("q1"), CONVERSATION)
     completed = cli("grade", "mixed.jsonl", "-p", write_half_correct())
-    check_refused(completed, "mixed.jsonl, line 2: expected a case, as in the rows before, got a conversation without expected calls.")
+    check_refused(completed, "mixed.jsonl, line 2: expected a case, as in the earlier rows, got a conversation without expected calls.")
     write_rows(Path("mixed.jsonl"), CONVERSATION, case("q1"))
     check_refused(
         cli("grade", "mixed.jsonl", "-p", "base.jsonl"),
@@ -674,7 +677,7 @@ def test_output_is_identical_for_any_number_of_jobs(
     assert set(RUN_FILES) <= set(first)
     for out, one in zip(("b1", "c2", "d3", "e7"), completed[1:], strict=True):
         assert contents(f"{out}/{name}") == first, out
-        assert one.out.replace(f"{out}/", "a1/").replace(f"view {out}\n", "view a1\n") == completed[0].out
+        assert one.out.replace(f"{out}/", "a1/").replace(f"view {out}`", "view a1`") == completed[0].out
 
 
 def test_rejects_keep_row_order_across_blocks(cli: Cli) -> None:
@@ -948,7 +951,7 @@ def write_bad_files() -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
     write_bad_files()
-    skip = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)."
+    skip = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE saves the skipped rows)."
     check_refused(
         cli("grade", "eval.jsonl", "-p", "p.jsonl", "--jobs", jobs),
         "p.jsonl, line 2: tool_calls: expected a list of calls, got a number",
@@ -960,7 +963,7 @@ def test_bad_rows_stop_the_command_or_are_rejected(cli: Cli, jobs: str) -> None:
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "p", "--skip-bad", "--jobs", jobs)
     assert completed.status == 0
     assert "2 cases · scored 2" in completed.out
-    assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE keeps such rows).\n"
+    assert completed.err == "callmark: 2 rows could not be read and were skipped (--rejects FILE saves the skipped rows).\n"
     assert scores("runs/p") == {"q1": 1.0, "q3": 0.0}
     completed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "--name", "q", "--skip-bad", "--rejects", "r.jsonl", "--jobs", jobs)
     assert completed.err == "callmark: 2 rows could not be read and were skipped (saved to r.jsonl).\n"

@@ -138,7 +138,7 @@ def test_every_command_has_help_with_an_example(cli: Cli) -> None:
         (["split", "x", "-o", "d", "--valid", "1.5"], "--valid: expected a number from 0 to 1, got '1.5'."),
         (["split", "x", "-o", "d", "--seed", "1.5"], "--seed: expected an integer, got '1.5'."),
         (["view", "--port", "70000"], "--port: expected an integer from 0 to 65535, got '70000'."),
-        (["expand", "x", "-o", "y", "--parallel", "both"], "--parallel: expected apart or together, got 'both'."),
+        (["expand", "x", "-o", "y", "--parallel", "both"], "--parallel: expected separate or together, got 'both'."),
     ],
 )
 def test_bad_option_values_say_what_was_expected(cli: Cli, arguments: list[str], sentence: str) -> None:

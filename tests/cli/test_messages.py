@@ -82,7 +82,7 @@ def test_bad_rows_are_skipped_counted_and_rejected_on_request(cli: Cli, tmp_path
     stopped = cli(*command_line(command, path, tmp_path), *(["--row", "5"] if command[0] == "show" else []))
     assert stopped.status == 2
     assert "line 2: messages: expected a list of messages, got a number" in stopped.err
-    assert "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)." in stopped.err
+    assert "Fix the row, or pass --skip-bad to continue without it (--rejects FILE saves the skipped rows)." in stopped.err
     rejects = tmp_path / "rejects.jsonl"
     completed = cli(
         *command_line(command, path, tmp_path), "--skip-bad", "--rejects", rejects, *(["--row", "5"] if command[0] == "show" else [])
@@ -107,9 +107,9 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
     [
         (["stat"], "unknown command 'stat'. Did you mean stats?"),
         (["stats", "x.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
-        (["stats"], "FILE is missing."),
+        (["stats"], "missing argument FILE."),
         (["stats", "x.jsonl", "--jsn"], "unknown option '--jsn'. Did you mean --json?"),
-        (["stats", "--rejects"], "--rejects needs a value."),
+        (["stats", "--rejects"], "--rejects: expected a value."),
         (["stats", "x.jsonl", "--json=1"], "--json does not take a value."),
         (["show", "x.jsonl", "y.jsonl"], "unexpected argument: y.jsonl."),
         (["grade", "x.jsonl", "y.jsonl"], "unexpected argument: y.jsonl.\nPass predictions with --predictions FILE.\n"),

@@ -32,9 +32,9 @@ def metrics(cli: Cli, *arguments: str) -> Any:
 
 
 def test_policy_rules_enable_the_policy_evaluator(cli: Cli) -> None:
-    assert "policy.kept" not in metrics(cli, "air.json", "--name", "without")
+    assert "policy.followed" not in metrics(cli, "air.json", "--name", "without")
     found = metrics(cli, "air.json", "--name", "with", "--policy", "rules.yaml")
-    assert (found["policy.kept"]["mean"], found["policy.rules"]["mean"]) == (0, 0)
+    assert (found["policy.followed"]["mean"], found["policy.rules"]["mean"]) == (0, 0)
     assert metrics(cli, "runs/with") == found  # its rules stand in its run.json
 
 
@@ -42,12 +42,12 @@ def test_policy_path_is_relative_to_callmark_toml(cli: Cli) -> None:
     Path("settings").mkdir()
     Path("rules.yaml").rename("settings/mine.yaml")
     Path("settings/callmark.toml").write_text('[evaluators.policy]\nrules = "mine.yaml"')
-    assert "policy.kept" in metrics(cli, "air.json", "--config", "settings/callmark.toml")
+    assert "policy.followed" in metrics(cli, "air.json", "--config", "settings/callmark.toml")
 
 
 def test_policy_rules_may_be_inline_in_callmark_toml(cli: Cli) -> None:
     Path("callmark.toml").write_text('[[evaluators.policy.rules]]\nid = "a"\nsays = "b"\nnever = "book"\n')
-    assert metrics(cli, "air.json")["policy.kept"]["mean"] == 0
+    assert metrics(cli, "air.json")["policy.followed"]["mean"] == 0
 
 
 @pytest.mark.parametrize(

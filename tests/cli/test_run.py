@@ -106,7 +106,7 @@ def test_json_has_one_entry_per_model(cli: Cli, workdir: Path) -> None:
 def test_resuming_with_fewer_trials_is_refused(cli: Cli, workdir: Path) -> None:
     cli("run", "conversations.jsonl", "--model", "python:agent:answer", "--name", "thrice", "--trials", "3")
     completed = cli("run", "runs/thrice", "--resume", "--trials", "1")
-    assert (completed.status, "trials: expected 3 (as when the run was started), got 1" in completed.err) == (2, True), completed.err
+    assert (completed.status, "trials: the run was started with 3, got 1" in completed.err) == (2, True), completed.err
 
 
 def test_limit_runs_and_grades_the_first_cases(cli: Cli, workdir: Path) -> None:
@@ -161,12 +161,12 @@ def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) ->
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: expected 1 (as when the run was started), got 2"),
-        (("--limit", "3"), "runs/mine: limit: expected no value (as when the run was started), got 3"),
-        (("--parse", "hermes"), 'runs/mine: parse: expected no value (as when the run was started), got "hermes"'),
+        (("--trials", "2"), "runs/mine: trials: the run was started with 1, got 2"),
+        (("--limit", "3"), "runs/mine: limit: the run was started without a value, got 3"),
+        (("--parse", "hermes"), 'runs/mine: parse: the run was started without a value, got "hermes"'),
         (
             ("--model", "python:agent:wrong"),
-            'runs/mine: model: expected "python:agent:answer" (as when the run was started), got "python:agent:wrong"',
+            'runs/mine: model: the run was started with "python:agent:answer", got "python:agent:wrong"',
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_invalid_options_are_refused_before_any_request(
     [
         ("missing.jsonl", "missing.jsonl: no such file"),
         ("scenarios.jsonl", "scenarios.jsonl: expected decision points or conversations, got scenarios"),
-        ("silent.jsonl", "silent.jsonl: no decision points, because no conversation contains a tool call"),
+        ("silent.jsonl", "silent.jsonl: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model"),
         ("twice.jsonl", "duplicate case ID"),
     ],
 )

@@ -139,7 +139,7 @@ BAD_SCENARIOS: list[tuple[str, Any, str]] = [
     (
         "an unknown function",
         scenario(1, expected_function_calls=[{"functionName": "ad_note", "arguments": {}}]),
-        "line 2: scenario 's1' cannot be simulated because it expects ad_note, which is not a listed tool. Did you mean add_note?",
+        "scenario 's1' cannot be simulated because it expects ad_note, which is not one of the available tools. Did you mean add_note?",
     ),
     (
         "an unknown argument",
@@ -291,17 +291,17 @@ def test_resuming_simulates_only_missing_conversations(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: expected 1 (as when the run was started), got 2"),
-        (("--limit", "2"), "runs/mine: limit: expected no value (as when the run was started), got 2"),
-        (("--user", "rule-based"), 'user: expected {"model":"script"} (as when the run was started), got {"model":"rule-based"}'),
-        (("--tools", "python:notes:Other"), "runs/mine: tools: expected "),
-        (("--system", "prompt.md"), 'runs/mine: system: expected no value (as when the run was started), got "Be kind."'),
-        (("--seed", "3"), "runs/mine: seed: expected no value (as when the run was started), got 3"),
-        (("--max-turns", "3"), "runs/mine: max_turns: expected 30 (as when the run was started), got 3"),
-        (("--judge", "python:noting:answer"), "runs/mine: judge: expected no value (as when the run was started), got "),
+        (("--trials", "2"), "runs/mine: trials: the run was started with 1, got 2"),
+        (("--limit", "2"), "runs/mine: limit: the run was started without a value, got 2"),
+        (("--user", "rule-based"), 'user: the run was started with {"model":"script"}, got {"model":"rule-based"}'),
+        (("--tools", "python:notes:Other"), "runs/mine: tools: the run was started with "),
+        (("--system", "prompt.md"), 'runs/mine: system: the run was started without a value, got "Be kind."'),
+        (("--seed", "3"), "runs/mine: seed: the run was started without a value, got 3"),
+        (("--max-turns", "3"), "runs/mine: max_turns: the run was started with 30, got 3"),
+        (("--judge", "python:noting:answer"), "runs/mine: judge: the run was started without a value, got "),
         (
             ("--agent", "python:noting:wrong"),
-            'model: expected "python:noting:answer" (as when the run was started), got "python:noting:wrong"',
+            'model: the run was started with "python:noting:answer", got "python:noting:wrong"',
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

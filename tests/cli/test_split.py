@@ -129,7 +129,7 @@ def test_empty_side_is_reported_unless_requested(cli: Cli, tmp_path: Path, rows:
         (["empty.jsonl", "-o", "."], "empty.jsonl"),
         (["train.jsonl", "-o", "."], "cannot be both the input and the output"),
         (["all.jsonl", "-o", ".", "--valid", "20"], "20"),
-        (["all.jsonl"], "--out is missing."),
+        (["all.jsonl"], "missing option --out."),
         (["all.jsonl", "-o", "all.jsonl"], "all.jsonl/train.jsonl: cannot be written: all.jsonl is a file, not a folder"),
         (["all.jsonl", "-o", ".", "--valid", "nan"], "--valid: expected a number from 0 to 1, got 'nan'"),
         (["", "-o", "."], "the name of the input file is empty"),

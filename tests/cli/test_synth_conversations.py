@@ -145,7 +145,7 @@ def test_errors_are_counted_separately_and_retried(cli: Cli) -> None:
 
 def test_help_desk_with_a_sloppy_agent(cli: Cli) -> None:
     assert cli("synth", "--scenarios-only", "-n", "12", "-o", "s.jsonl").status == 0
-    policy = ("--policy", DEMO / "workflow.md", "--rules", DEMO / "policy.yaml")
+    policy = ("--system", DEMO / "workflow.md", "--policy", DEMO / "policy.yaml")
     speakers = ("--agent", "python:callmark.worlds.helpdesk.agents:sloppy", "--tools", DESK)
     completed = cli("synth", "--scenarios", "s.jsonl", *speakers, *policy, "-o", "data", "--json")
     payload = json.loads(completed.out)
@@ -173,17 +173,17 @@ def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "given, sentence",
     [
-        ([], "--out is missing."),
+        ([], "missing option --out."),
         (["-o", "-"], "-o: expected a folder, got -: conversations cannot be written to standard output"),
         (["-o", "d", "-n", "0"], "--number: expected an integer of at least 1, got '0'"),
         (["-o", "d", "--valid", "2"], "--valid: expected a number from 0 to 1, got '2'"),
         (["-o", "d", "--templates", "x.yaml"], "--templates needs --scenarios-only"),
-        (["-o", "d", "--policy", "none.md"], "--policy: none.md: no such file"),
-        (["-o", "d", "--policy", "zero.md"], "--policy: zero.md: not a text file, it contains zero bytes"),
-        (["-o", "d", "--policy", "latin.md"], "--policy: latin.md: not UTF-8 text"),
-        (["-o", "d", "--policy", "empty.md"], "--policy: empty.md: the file is empty"),
-        (["-o", "d", "--policy", "rules.yaml"], "--policy: expected the policy as text, got the YAML file rules.yaml"),
-        (["-o", "d", "--rules", "none.yaml"], "none.yaml: no such file"),
+        (["-o", "d", "--system", "none.md"], "--system: none.md: no such file"),
+        (["-o", "d", "--system", "zero.md"], "--system: zero.md: not a text file: it contains null bytes"),
+        (["-o", "d", "--system", "latin.md"], "--system: latin.md: not UTF-8 text"),
+        (["-o", "d", "--system", "empty.md"], "--system: empty.md: the file is empty"),
+        (["-o", "d", "--system", "rules.yaml"], "--system: expected a text file, got the YAML file rules.yaml"),
+        (["-o", "d", "--policy", "none.yaml"], "none.yaml: no such file"),
         (["-o", "d", "--scenarios", "none.jsonl"], "none.jsonl"),
         (["-o", "d", "--scenarios", "talks.jsonl"], "talks.jsonl: no scenarios found"),
         (["-o", "d", "--scenarios", "twice.jsonl"], "twice.jsonl, line 2: duplicate scenario ID 's1'"),
@@ -236,7 +236,7 @@ def test_rule_about_an_unknown_tool_gives_a_warning(cli: Cli, workdir: Path) -> 
     rule = "{{id: {0}, says: x, {1}}}"
     rules = [rule.format("a", "never: add_notes"), rule.format("b", 'never: "*note > add_note"'), rule.format("c", 'confirmed: ["x*", y]')]
     (workdir / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
-    completed = noted(cli, "--rules", "rules.yaml", "-n", "2")
+    completed = noted(cli, "--policy", "rules.yaml", "-n", "2")
     assert [line for line in completed.err.splitlines() if "never be broken" in line] == [
         "callmark: rule a can never be broken: no tool matches add_notes.",
         "callmark: rule c can never be broken: no tool matches x* or y.",
@@ -254,7 +254,7 @@ def test_interrupting_keeps_conversations_and_prints_how_to_resume(workdir: Path
     process.send_signal(signal.SIGINT)
     _, printed = process.communicate(timeout=60)
     assert process.returncode == 130, printed
-    assert "finished conversations are saved. Resume with the same command and --resume." in printed
+    assert "finished conversations are saved. To resume, repeat the command with --resume." in printed
     assert 0 < len(lines(recorded)) < 12
 
 

@@ -63,7 +63,7 @@ def test_resuming_with_a_larger_number_works_repeatedly(cli: Cli, tmp_path: Path
     for number in ("1", "2", "3"):
         completed = cli("synth", "-n", number, "-o", tmp_path / "out", "--resume")
         assert completed.status == 0, completed.out
-    completed = cli("synth", "-n", "3", "-o", tmp_path / "out", "--resume", "--policy", _policy(tmp_path))
+    completed = cli("synth", "-n", "3", "-o", tmp_path / "out", "--resume", "--system", _policy(tmp_path))
     assert completed.status == 2
     assert completed.err.endswith("Use the same value to resume the run, or start a new run with another -o.\n")
 

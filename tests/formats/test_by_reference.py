@@ -115,7 +115,7 @@ MESSAGE = st.one_of(
 
 
 @given(
-    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["apart", "together"]), st.booleans(), st.booleans()
+    st.lists(st.lists(MESSAGE, max_size=8), min_size=1, max_size=3), st.sampled_from(["separate", "together"]), st.booleans(), st.booleans()
 )
 def test_the_size_is_known_and_nothing_changes(talks: list[list[Any]], parallel: Any, abstain: bool, wrap: bool) -> None:
     rows = [row(*talk, tools=[WEATHER] * (index % 2)) for index, talk in enumerate(talks)]
@@ -171,7 +171,7 @@ def test_a_pipe_is_expanded_like_a_file(cli: Cli, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (("x.jsonl", "--by-reference", "--inline"), "only one of --by-reference and --inline can be given."),
+        (("x.jsonl", "--by-reference", "--inline"), "--by-reference and --inline cannot be combined."),
         (("x.jsonl", "--by-reference", "--wrap", "item"), "--wrap cannot be used with --by-reference"),
         (("x.jsonl", "--inline"), "--inline: expected a file that was written with --by-reference, got x.jsonl (OpenAI chat)."),
         (("r.jsonl", "--inline", "--abstain"), "--parallel and --abstain cannot be used with --inline"),
@@ -211,7 +211,7 @@ def test_a_record_has_the_history_of_its_source(tmp_path: Path, message: int, at
     assert (inline["messages"], inline["tools"], inline["group"]) == (history, [WEATHER], "g")
 
 
-DEFINED = "is not defined in the rows before."
+DEFINED = "is not defined in an earlier row."
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ DEFINED = "is not defined in the rows before."
     [
         ([record()], 1, f"source.conversation: 'c' {DEFINED}"),
         ([TOOLS, record(), CONVERSATION], 2, f"source.conversation: 'c' {DEFINED}"),
-        ([CONVERSATION, TOOLS, record()], 1, "conversation.tools_ref: the tools 'w' are not defined in the rows before."),
+        ([CONVERSATION, TOOLS, record()], 1, "conversation.tools_ref: the tools 'w' are not defined in an earlier row."),
         ([TOOLS, CONVERSATION, record(5)], 3, "source.message: 5 is missing: conversation 'c' has 5 messages."),
         ([TOOLS, CONVERSATION, record(-1)], 3, "source.message: -1 is missing: conversation 'c' has 5 messages."),
         ([TOOLS, CONVERSATION, record(1, 2)], 3, "source.call: 2 is missing: message 1 of conversation 'c' has 2 calls."),
@@ -253,7 +253,7 @@ DEFINED = "is not defined in the rows before."
         (
             [{"conversation": {"id": "c", "messages": [], "tools": []}}, record()],
             1,
-            "conversation.tools: expected tools_ref, the ID of a list of tools in the rows before.",
+            "conversation.tools: expected tools_ref, the ID of a list of tools in an earlier row.",
         ),
         (['{"conversation": {"id": "c"', record()], 1, "not valid JSON: the row ends at column 27, before it is complete."),
     ],

@@ -257,6 +257,7 @@ def test_samples_of_an_archive_come_in_the_order_of_epoch_and_id(tmp_path: Path)
         (archive(**{"samples/1_epoch_1.json": inspect()})[:60], "the archive is truncated or damaged"),
         (archive(**{"samples/1_epoch_1.json": b" " * (1 << 25) + b"{}"}), "the archive expands to a row of more than 32 MiB"),
     ],
+    ids=["no samples", "truncated", "expands"],
 )
 def test_an_archive_that_cannot_be_read_is_refused(content: bytes, sentence: str, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "log.eval").write_bytes(content)

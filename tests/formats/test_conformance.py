@@ -14,35 +14,33 @@ import callmark
 from callmark.calls.matchers import wrap_literal
 from callmark.calls.results import match_results
 from callmark.calls.values import exact
-from callmark.data.expand import expand
+from callmark.data.expand import as_cases, expand
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.types import Call, Case
 from tests.conftest import Cli
 from tests.formats.chat_shapes import CHAT_SHAPES
+from tests.formats.exchange_shapes import EXCHANGE_PREDICTIONS, EXCHANGE_SHAPES
+from tests.formats.open_shapes import OPEN_SHAPES
 from tests.formats.prediction_shapes import PREDICTION_SHAPES
 from tests.formats.samples import CALLS, Sample, samples, with_other_arguments
-from tests.formats.shapes import FAULTS, FaultName, PredictionShape, Shape, with_fault
+from tests.formats.shapes import FAULTS, ExchangeShape, FaultName, PredictionShape, Shape, with_fault
 from tests.rows import write_rows
 
-SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES,)
-PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES,)
+SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES)
+PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS)
 
-# Faults that the readers of messages and predictions do not refuse yet.
-WAITING: dict[str, frozenset[FaultName]] = {
-    **{
-        shape.name: frozenset({"unknown role", "unknown call part"})
-        for shape in CHAT_SHAPES
-        if shape.format_name in ("openai", "anthropic")
-    },
-    **{shape.name: frozenset({"unknown role", "unknown call part"}) for shape in PREDICTION_SHAPES},
-}
+# Faults that the readers of predictions do not refuse yet.
+WAITING: dict[str, frozenset[FaultName]] = {shape.name: frozenset({"unknown role", "unknown call part"}) for shape in PREDICTION_SHAPES}
 
 every_shape = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])
 every_prediction = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in PREDICTIONS])
 
 
-def faults_of(shapes: Sequence[Shape | PredictionShape]) -> list[Any]:
+every_exchange = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in EXCHANGE_SHAPES])
+
+
+def faults_of(shapes: Sequence[Shape | ExchangeShape | PredictionShape]) -> list[Any]:
     """Return every shape with every fault that its rows have a place for."""
     return [
         pytest.param(shape, fault, id=f"{shape.name}-{fault}", marks=[pytest.mark.xfail] if fault in WAITING.get(shape.name, ()) else [])
@@ -84,7 +82,10 @@ def test_every_result_belongs_to_its_call_and_every_text_stays(shape: Shape) -> 
             message.name: message.text for message in sample.messages if message.role == "tool"
         }
         texts = [(message.role, message.text) for message in conversation.messages if message.text and message.role != "tool"]
-        assert texts == [(message.role, message.text) for message in sample.messages if message.text and message.role != "tool"]
+        written = [(message.role, message.text) for message in sample.messages if message.text and message.role != "tool"]
+        if shape.own_system:
+            texts, written = ([text for text in found if text[0] != "system"] for found in (texts, written))
+        assert texts == written
 
 
 @every_shape
@@ -132,6 +133,80 @@ def test_every_command_reads_the_shape(shape: Shape, command: str, cli: Cli, tmp
     if command == "convert":
         again = callmark.load(tmp_path / "converted.jsonl", format_name="openai")
         assert [(call.name, call.arguments) for row in again for call in row.calls] == [(call.name, call.arguments) for call in CALLS]
+
+
+def exchange_case(shape: ExchangeShape, row: Any) -> Case:
+    [case] = as_cases(callmark.load([row], cases=True))
+    return case
+
+
+def score_calls(case: Case, actual: Sequence[Call]) -> float:
+    wires = [{"name": call.name, "arguments": call.arguments} for call in actual]
+    return callmark.grade(list(case.expected), wires, tools=list(case.tools)).metrics["call.score"]
+
+
+@every_exchange
+def test_an_output_is_read_with_its_calls(shape: ExchangeShape) -> None:
+    for calls in ([call] for call in CALLS):
+        dataset = callmark.load([shape.row("Do it.", calls)])
+        assert dataset.format.name == shape.format_name
+        if shape.is_conversation:
+            [conversation] = dataset
+            assert [(call.name, call.arguments, call.malformed) for call in conversation.calls] == [
+                (call.name, call.arguments, "") for call in calls
+            ]
+            assert [message.text for message in conversation.messages if message.role == "user"] == ["Do it."]
+        case = exchange_case(shape, shape.row("Do it.", calls))
+        assert [(message.role, message.text) for message in case.messages if message.role != "system"] == [("user", "Do it.")]
+
+
+@every_exchange
+def test_an_expected_output_against_itself_scores_one_and_with_other_arguments_one_half(shape: ExchangeShape) -> None:
+    for call in CALLS:
+        case = exchange_case(shape, shape.row("Do it.", [call]))
+        assert (score_calls(case, [call]), score_calls(case, [with_other_arguments(call)]), score_calls(case, [])) == (1.0, 0.5, 0.0)
+
+
+@pytest.mark.parametrize("shape, fault", faults_of(EXCHANGE_SHAPES))
+def test_a_fault_in_an_output_is_refused_or_malformed(shape: ExchangeShape, fault: FaultName) -> None:
+    for call in CALLS:
+        row = shape.row("Do it.", [call])
+        [broken] = with_fault(shape, fault, [row])
+        assert broken != row
+        try:
+            case = exchange_case(shape, broken)
+        except BadInput:
+            continue
+        assert score_calls(case, [call]) == 0.0
+        assert [call.malformed != "" for call in case.expected] == [True], "no call may be overlooked"
+
+
+@every_exchange
+@pytest.mark.parametrize("command", ["show", "stats", "lint", "expand", "convert", "grade"])
+def test_every_command_reads_an_output(shape: ExchangeShape, command: str, cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", *(shape.row(f"Do {place}.", [call]) for place, call in enumerate(CALLS)))
+    predictions = write_rows(tmp_path / "p.jsonl", *({"tool_calls": [{"name": call.name, "arguments": call.arguments}]} for call in CALLS))
+    options: dict[str, list[str | Path]] = {
+        "expand": ["-o", tmp_path / "cases.jsonl"],
+        "convert": ["-o", tmp_path / "converted.jsonl", "--to", "openai"],
+        "grade": ["-p", predictions, "-o", tmp_path / "runs", "--name", "x", "--json"],
+    }
+    done = cli(command, path, *options.get(command, []))
+    if command == "expand" and not shape.is_conversation:
+        assert (done.status, "expected a conversation to cut into decision points, got the decision point" in done.err) == (2, True)
+        return
+    assert done.status == 0, done.err
+    if command == "grade":
+        assert json.loads(done.out)["summary"]["metrics"]["call.score"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in EXCHANGE_SHAPES if shape.rejects])
+def test_the_rejected_output_is_graded_without_other_predictions(shape: ExchangeShape, cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", *(shape.row(f"Do {place}.", [call]) for place, call in enumerate(CALLS)))
+    for options in ([], ["-p", path]):
+        done = cli("grade", path, *options, "-o", tmp_path / "runs", "--name", f"x{len(options)}", "--json")
+        summary = json.loads(done.out)["summary"]
+        assert (done.status, summary["cases"], summary["scored"], summary["metrics"]["call.score"]["mean"]) == (0, 9, 9, 0.0)
 
 
 def score_prediction(row: Any, expected: Sequence[Call]) -> float:

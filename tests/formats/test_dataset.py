@@ -208,15 +208,15 @@ def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str)
 
 def test_invalid_matcher_is_a_bad_row_and_names_the_argument(tmp_path: Path) -> None:
     record = {**GOOD, "expected_output": {"tool_calls": [call("f", {"a": {"b": {"$regex": "("}}})]}}
-    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex: invalid pattern"):
+    with pytest.raises(BadInput, match=r"line 1: f: a.b: \$regex: not a valid RE2 pattern"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", record)))
 
 
 def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.jsonl", {"prompt": 1, "completion": 2})
+    path = write_rows(tmp_path / "x.jsonl", {"text": 1, "label": 2})
     with pytest.raises(
         BadInput,
-        match="unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt, completion",
+        match="unknown format: expected the key messages, conversations or expected_function_calls, got the keys text, label",
     ) as raised:
         callmark.load(path)
     assert "openai, sharegpt, scenarios" in raised.value.hint

@@ -21,8 +21,9 @@ from callmark.formats.json_fields import decode_fields
 from callmark.formats.predictions import read_prediction
 from callmark.types import Call, Conversation, Message, Place, Prediction
 from tests.conftest import Cli
-from tests.formats.samples import samples
-from tests.formats.shapes import Shape
+from tests.formats.exchange_shapes import EXCHANGE_SHAPES
+from tests.formats.samples import CALLS, samples
+from tests.formats.shapes import ExchangeShape, Shape
 from tests.formats.test_conformance import SHAPES
 from tests.rows import assistant, call, result, row, user, write_rows
 
@@ -44,6 +45,7 @@ def read_lines_prediction(line: bytes) -> Prediction:
     return Prediction("1", 0, (Call("f"),))
 
 
+ALL_SHAPES: tuple[Shape | ExchangeShape, ...] = (*SHAPES, *EXCHANGE_SHAPES)
 LINES = Format("lines", "Lines of text", detect_lines, read_lines, write_lines, extensions=(".lines",))
 RECORDED = Format("recorded-lines", "Recorded lines", detect_lines, read_lines, read_prediction=read_lines_prediction)
 
@@ -76,6 +78,16 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (b'{"messages": [], "system": "x", "task_id": 1, "traj": []}', "anthropic"),
         (b'{"messages": [], "system": "x", "tool_context": {}}', "deepfabric"),
         (b'{"messages": [], "question": "", "final_answer": ""}', "deepfabric"),
+        (b'{"user_scenario": {}, "evaluation_criteria": {}}', "tau2-tasks"),
+        (b'{"prompt": "", "completion": "", "label": true}', "prompt-completion"),
+        (b'{"prompt": "", "completion": "", "messages": []}', "openai"),
+        (b'{"messages": [], "chosen": [], "rejected": []}', "preference"),
+        (b'{"messages": [], "tools": ["{}"]}', "when2call"),
+        (b'{"item": {"messages": []}, "sample": {}}', "hosted-evaluation"),
+        (b'{"item": {"messages": [], "reference_answer": []}}', "reference-answers"),
+        (b'{"messages": [], "reference_answer": "42"}', "openai"),
+        (b'{"messages": [], "expected_output": {}, "reference_answer": []}', "openai"),
+        (b'{"system": "x", "conversations": []}', "sharegpt"),
     ],
 )
 def test_the_most_confident_format_wins(line: bytes, name: str) -> None:
@@ -122,10 +134,10 @@ def test_rows_of_other_formats_are_not_taken_for_recordings() -> None:
         read_prediction(b'{"lines": []}')
 
 
-@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])
-def test_exactly_one_format_is_most_confident_about_every_shape(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in ALL_SHAPES])
+def test_exactly_one_format_is_most_confident_about_every_shape(shape: Shape | ExchangeShape) -> None:
     """A tie would let the order of the registry decide how a file is read."""
-    for item in shape.rows(samples()):
+    for item in shape.rows(samples()) if isinstance(shape, Shape) else [shape.row("hi", [made]) for made in CALLS]:
         text = json.dumps(item).encode()
         for one in split_container(text) or [text]:
             fields = decode_fields(wrap_list(bytes(one)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import matching
-from callmark.formats.matching import MatchedPredictions, match_predictions
+from callmark.formats.matching import MatchedPredictions, TextCounts, match_predictions
 from callmark.formats.prediction_lines import decode_prediction, encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
 from callmark.types import Call, Case, Prediction
@@ -25,7 +25,7 @@ def match(folder: Path, *rows: Any, **options: Any) -> MatchedPredictions:
 def names(found: MatchedPredictions) -> dict[str, list[str]]:
     """By case, the first tool (or the error) of each trial."""
     return {
-        key: [prediction.error or prediction.calls[0].name for prediction in found.of_case(key, int(key) if found.in_order else 0)]
+        key: [prediction.error or prediction.calls[0].name for prediction in found.of_case(Case(key), int(key) if found.in_order else 0)]
         for key in found.by_case
     }
 
@@ -67,7 +67,7 @@ def test_each_case_has_its_predictions_in_the_order_of_trials(tmp_path: Path, ro
     found = match(tmp_path, *rows)
     assert names(found) == expected
     assert found.in_order is not any("id" in row or "case" in row for row in rows)
-    assert (found.info.rows, found.info.repeated, found.info.parsed) == (2, 0, 0)
+    assert (found.info.rows, found.info.repeated) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,8 @@ def test_a_file_without_a_prediction_raises(tmp_path: Path) -> None:
 
 def test_calls_parsed_from_text_are_counted(tmp_path: Path) -> None:
     found = match(tmp_path, {"id": "a", "text": '<tool_call>{"name": "f"}</tool_call>'}, {"id": "b", "text": "no"}, row("f", id="c"))
-    assert found.info.parsed == 2
+    counts = [found.count_texts(Case(key), 0, found.of_case(Case(key), 0)) for key in "abc"]
+    assert counts == [TextCounts(1, 1), TextCounts(1, 0), None]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_a_decoded_line_is_the_prediction(prediction: Prediction) -> None:
 @given(predictions)
 def test_a_line_is_read_like_any_row(prediction: Prediction) -> None:
     read = read_prediction(encode_prediction(prediction))
-    assert (read.case, read.parsed) == (prediction.case, False)
+    assert (read.case, read.text) == (prediction.case, "read")
     assert read.prediction == prediction
 
 
@@ -195,9 +196,9 @@ def test_predictions_stored_as_lines_are_the_same(tmp_path: Path, monkeypatch: p
     encoded = match(tmp_path, *rows)
     assert any(isinstance(item, bytes) for items in encoded.by_case.values() for item in items)
     for case in decoded.by_case:
-        predictions = decoded.of_case(case, 0)
-        assert encoded.of_case(case, 0) == predictions
-        assert encoded.lines_of_case(case, 0, predictions) == decoded.lines_of_case(case, 0, predictions)
+        predictions = decoded.of_case(Case(case), 0)
+        assert encoded.of_case(Case(case), 0) == predictions
+        assert encoded.lines_of_case(Case(case), 0, predictions) == decoded.lines_of_case(Case(case), 0, predictions)
 
 
 def test_the_prediction_of_a_trial_is_found_by_id_or_index(tmp_path: Path) -> None:

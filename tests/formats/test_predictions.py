@@ -129,7 +129,7 @@ def test_structured_rows_of_every_shape_are_read(row: Any, case: str | None, tex
     found = read(row)
     assert [str(made) for made in found.prediction.calls] == MADE
     assert (found.case, found.prediction.case, found.prediction.text) == (case, case or "", text)
-    assert (found.prediction.error, found.position, found.parsed) == ("", None, TAGGED in str(row))
+    assert (found.prediction.error, found.position, found.text == "raw") == ("", None, TAGGED in str(row))
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_structured_rows_of_every_shape_are_read(row: Any, case: str | None, tex
 def test_calls_are_parsed_from_text(key: str) -> None:
     found = read({"id": "q1", key: f"<think>hm</think>so {TAGGED}"})
     assert [str(made) for made in found.prediction.calls] == MADE
-    assert (found.case, found.prediction.text, found.prediction.thinking, found.parsed) == ("q1", "so", "hm", True)
+    assert (found.case, found.prediction.text, found.prediction.thinking, found.text) == ("q1", "so", "hm", "raw")
 
 
 def test_row_can_be_a_bare_string() -> None:
     found = read(json.dumps(TAGGED))
-    assert ([str(made) for made in found.prediction.calls], found.case, found.parsed) == (MADE, None, True)
+    assert ([str(made) for made in found.prediction.calls], found.case, found.text) == (MADE, None, "raw")
     assert read('"I do not know."\n').prediction == Prediction("", text="I do not know.")
-    assert read({"id": "q1", "choices": [{"text": TAGGED}]}).parsed
+    assert read({"id": "q1", "choices": [{"text": TAGGED}]}).text == "raw"
 
 
 @pytest.mark.parametrize("row", [{"text": "[f(a=1)]"}, {"tool_calls": None, "content": "[f(a=1)]"}, assistant(text="[f(a=1)]")])
@@ -170,14 +170,14 @@ def test_a_named_text_format_is_used(row: dict[str, Any]) -> None:
 )
 def test_text_with_empty_calls_is_parsed_only_on_request(row: dict[str, Any]) -> None:
     kept = read(row)
-    assert (kept.prediction.calls, kept.prediction.text, kept.parsed) == ((), TAGGED, False)
+    assert (kept.prediction.calls, kept.prediction.text, kept.text) == ((), TAGGED, "response")
     asked = read(row, parse="auto")
-    assert ([str(made) for made in asked.prediction.calls], asked.prediction.text, asked.parsed) == (MADE, "", True)
+    assert ([str(made) for made in asked.prediction.calls], asked.prediction.text) == (MADE, "")
 
 
 def test_structured_calls_win_over_a_named_text_format() -> None:
     found = read({"id": "q1", "tool_calls": [call("g")], "text": TAGGED}, parse="auto")
-    assert ([made.name for made in found.prediction.calls], found.prediction.text, found.parsed) == (["g"], TAGGED, False)
+    assert ([made.name for made in found.prediction.calls], found.prediction.text, found.text != "raw") == (["g"], TAGGED, True)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("row, error", ERRORS.values(), ids=ERRORS)
 def test_an_error_is_one_line(row: Any, error: str) -> None:
     found = read(row)
-    assert (found.prediction.error, found.prediction.calls, found.parsed) == (error, (), False)
+    assert (found.prediction.error, found.prediction.calls, found.text != "raw") == (error, (), True)
 
 
 def test_a_long_error_is_cut() -> None:
@@ -278,7 +278,7 @@ CONVERSATION = {"id": "s1", "messages": [user("hi"), MESSAGE, result("ok"), assi
 def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
     found = read(CONVERSATION, whole=True)
     assert [str(made) for made in found.prediction.calls] == ["f(a=1)", "g()", "f(a=1)"]
-    assert (found.case, found.prediction.text, found.parsed) == ("s1", "so", False)
+    assert (found.case, found.prediction.text, found.text != "raw") == ("s1", "so", True)
     with pytest.raises(BadInput, match="messages: expected a prediction for one decision point, got a whole conversation"):
         read(CONVERSATION)
     assert [made.name for made in read({**CONVERSATION, "tool_calls": [call("h")]}, whole=True).prediction.calls] == ["h"]
@@ -455,7 +455,7 @@ def test_every_prediction_comes_back_as_it_was_written(prediction: Prediction) -
     assert b"\n" not in line
     found = read_prediction(line)
     assert found.prediction == prediction
-    assert (found.case, found.parsed) == (prediction.case or None, False)
+    assert (found.case, found.text != "raw") == (prediction.case or None, True)
 
 
 json_values = st.recursive(

@@ -33,6 +33,7 @@ from callmark.config import read_config, read_policy
 from callmark.errors import CallmarkError
 from callmark.grading.standalone import source as exported_grader
 from callmark.simulation.openapi import read_api
+from callmark.types import Tool
 from callmark.viewer.run_collection import RunCollection
 from callmark.viewer.server import HOST, application
 from tests.fuzz.mutate import dump, mutate_bytes, mutate_json
@@ -226,7 +227,7 @@ def read_text(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape" if len(data) % 2 else "replace")
     names = text_format_names()
     with allowed():
-        for call in parse_calls(text, tools=("f", "get_weather")).calls:
+        for call in parse_calls(text, tools=(Tool("f"), Tool("get_weather"))).calls:
             str(call)
     with allowed():
         parse_calls(text, names[len(data) % len(names)])

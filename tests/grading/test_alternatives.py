@@ -57,7 +57,7 @@ def test_alternatives_survive_reading_and_writing(tmp_path: Path) -> None:
     [
         ([call("g")], r"expected_output.alternatives\[0\]: expected a list, got an object"),
         ("g", "expected_output.alternatives: expected a list, got a string"),
-        ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex: invalid pattern"),
+        ([[call("g", {"a": {"$regex": "("}})]], "g: a: .regex: not a valid RE2 pattern"),
     ],
 )
 def test_invalid_alternatives_are_rejected(tmp_path: Path, alternatives: Any, sentence: str) -> None:

@@ -131,7 +131,7 @@ def test_notes_do_not_affect_scores() -> None:
             [tool_call("g"), Call("f", {}, None, "truncated JSON", '{"name": "f", "arg')],
             ['malformed call {"name": "f", "arg'],
         ),
-        ([tool_call("f", id="1")], [tool_call("h")], ['expected f(id="1"), got h(), which is not a listed tool']),
+        ([tool_call("f", id="1")], [tool_call("h")], ['expected f(id="1"), got h(), which is not one of the available tools']),
         ([tool_call("f", id="1")], [tool_call("g")], ['expected f(id="1"), got g()']),
         ([tool_call("f", id="1"), tool_call("g")], [tool_call("f", id="1")], ["expected g(), which was not called"]),
         ([tool_call("f", id="1")], [], ['expected f(id="1"), got no call']),

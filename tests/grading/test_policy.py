@@ -115,12 +115,12 @@ def test_calls_that_violate_a_rule(condition: dict[str, Any], steps: list[str], 
     assert [note.message for note in notes] == places
     assert {note.kind for note in notes} <= {"policy_violation"}
     kept = float(not places)
-    assert values(found, attempted) == {"kept": kept, "rules": kept}
+    assert values(found, attempted) == {"followed": kept, "rules": kept}
 
 
 def test_rules_metric_is_the_share_of_rules_that_are_followed() -> None:
     found = evaluator(rule(never="a"), {**rule(never="b"), "id": "b"}, {**rule(never="c"), "id": "c"}, {**rule(never="d"), "id": "d"})
-    assert values(found, attempt(transcript_of("a", "a", "b"))) == {"kept": 0, "rules": 0.5}
+    assert values(found, attempt(transcript_of("a", "a", "b"))) == {"followed": 0, "rules": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_note_has_the_message_and_the_call() -> None:
 
 def test_malformed_call_matches_no_rule() -> None:
     broken = Call("update", {}, None, "truncated JSON", "{")
-    assert values(evaluator(rule(never="*")), attempt((Message("assistant", "", (broken,)),)))["kept"] == 1
+    assert values(evaluator(rule(never="*")), attempt((Message("assistant", "", (broken,)),)))["followed"] == 1
 
 
 def test_number_of_notes_is_limited() -> None:
@@ -161,14 +161,14 @@ def test_number_of_notes_is_limited() -> None:
 
 def test_long_patterns_over_many_calls_are_fast() -> None:
     attempted = attempt(transcript_of("c", *["a"] * 3000))
-    assert values(evaluator(rule(never="a >> a >> a >> c")), attempted)["kept"] == 1
+    assert values(evaluator(rule(never="a >> a >> a >> c")), attempted)["followed"] == 1
 
 
 class TestWithoutATranscript:
     def test_only_rules_on_calls_alone_are_checked(self) -> None:
         found = evaluator(rule(never="update"), {**rule(confirmed="update"), "id": "asked"})
         attempted = Attempt((), (tool_call("get"), tool_call("update")), prediction=Prediction("a"))
-        assert values(found, attempted) == {"kept": 0, "rules": 0}
+        assert values(found, attempted) == {"followed": 0, "rules": 0}
         (note,) = found.evaluate(attempted).notes
         assert (note.message, note.actual_index) == (None, 1)
 
@@ -313,4 +313,4 @@ def test_any_transcript_has_a_note_exactly_for_violated_rules(messages: list[Mes
     attempted = attempt(tuple(messages))
     numbers = values(RULES, attempted)
     assert all(0 <= value <= 1 for value in numbers.values())
-    assert (numbers["kept"] == 1) == (numbers["rules"] == 1) == (not RULES.evaluate(attempted).notes)
+    assert (numbers["followed"] == 1) == (numbers["rules"] == 1) == (not RULES.evaluate(attempted).notes)

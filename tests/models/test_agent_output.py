@@ -9,7 +9,7 @@ import pytest
 from callmark.errors import BadInput
 from callmark.models.agent_output import convert_output, read_output
 from callmark.models.model import ModelError
-from callmark.types import Call, Prediction, Usage
+from callmark.types import Call, Prediction, Tool, Usage
 
 OSLO = Call("get_weather", {"city": "Oslo"})
 OPENAI = {"id": "x1", "type": "function", "function": {"name": "get_weather", "arguments": json.dumps(OSLO.arguments)}}
@@ -115,7 +115,7 @@ def test_every_written_shape_is_read(value: Any, prediction: Prediction) -> None
     ],
 )
 def test_every_returned_shape_is_converted(value: Any, prediction: Prediction) -> None:
-    assert convert_output(value, tool_names=["get_weather"]) == prediction
+    assert convert_output(value, tools=[Tool("get_weather")]) == prediction
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_every_returned_shape_is_converted(value: Any, prediction: Prediction) -
     ids=["not a number", "not a number in a message", "not a number in a Call", "cut off", "a number", "endless", "deep"],
 )
 def test_invalid_call_is_malformed_and_keeps_its_name(value: Any) -> None:
-    assert [(call.name, bool(call.malformed)) for call in convert_output(value, tool_names=["f"]).calls] == [("f", True)]
+    assert [(call.name, bool(call.malformed)) for call in convert_output(value, tools=[Tool("f")]).calls] == [("f", True)]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_invalid_call_is_malformed_and_keeps_its_name(value: Any) -> None:
 )
 def test_returned_value_of_another_type_is_named(value: Any, sentence: str) -> None:
     with pytest.raises(BadInput) as error:
-        convert_output(value, tool_names=[])
+        convert_output(value)
     assert sentence in str(error.value)
 
 
@@ -165,14 +165,14 @@ def test_written_line_of_another_shape_is_rejected(row: bytes) -> None:
 def test_error_object_raises_model_error() -> None:
     value = {"error": {"code": "rate_limit", "message": "slow down"}}
     with pytest.raises(ModelError, match="^rate_limit: slow down$"):
-        convert_output(value, tool_names=[])
+        convert_output(value)
     with pytest.raises(ModelError, match="^rate_limit: slow down$"):
         read_output(json.dumps(value).encode())
 
 
 def test_exception_of_an_sdk_object_passes_through() -> None:
     with pytest.raises(ArithmeticError):
-        convert_output([Broken()], tool_names=[])
+        convert_output([Broken()])
 
 
 @pytest.mark.parametrize("count", [True, -1, 10**30, "12", 1.5, None, [3]])
@@ -181,5 +181,5 @@ def test_invalid_token_counts_are_zero(count: Any) -> None:
         "choices": [{"message": {"role": "assistant", "content": "hi"}}],
         "usage": {"prompt_tokens": count, "completion_tokens": 7},
     }
-    prediction = convert_output(completion, tool_names=[])
+    prediction = convert_output(completion)
     assert prediction.usage == Usage(0.0, 0, 7)

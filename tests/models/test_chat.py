@@ -160,8 +160,8 @@ def free_port() -> int:
             "retryable fatal",
         ),
         ("http://nobody.invalid", "cannot connect to http://nobody.invalid/chat/completions: unknown host", "retryable fatal"),
-        ("http://a..b", "http://a..b/chat/completions is not a valid address", "fatal"),
-        (f"http://{'x' * 70}.com", f"http://{'x' * 70}.com/chat/completions is not a valid address", "fatal"),
+        ("http://a..b", "http://a..b/chat/completions is not a valid URL", "fatal"),
+        (f"http://{'x' * 70}.com", f"http://{'x' * 70}.com/chat/completions is not a valid URL", "fatal"),
     ],
 )
 def test_unreachable_address_is_fatal(address: str, sentence: str, expected_flags: str) -> None:
@@ -213,12 +213,12 @@ def test_unauthorized_error_names_the_key_that_was_sent(status: int) -> None:
         basic = model_error(f"{server.url.replace('//', '//me:pw@')}#m")
         local = model_error("ollama:m", base_url=server.url)
     if status == 404:
-        assert str(with_key).endswith(" returned HTTP 404 Not Found: no: No.; check that the model m exists at this address")
+        assert str(with_key).endswith(" returned HTTP 404 Not Found: no: No.; check that the model m exists at this URL")
     else:
         assert str(with_key).endswith("no: No.; the request was sent with the key from CALLMARK_API_KEY")
         assert str(without).endswith("no: No.; the request was sent without a key: CALLMARK_API_KEY is not set")
         assert str(ours).endswith("no: No.; the request was sent with the key from MINE")
-        assert str(basic).endswith("no: No.; the request was sent with the user and password in the address")
+        assert str(basic).endswith("no: No.; the request was sent with the user and password in the URL")
         assert str(local).endswith("no: No.; the request was sent without a key: set api_key_env")
     assert {flags(each) for each in (with_key, without, ours, basic, local)} == {"fatal"}
 
@@ -308,7 +308,7 @@ def test_redirect_is_not_followed_and_its_secrets_are_hidden() -> None:
         problem = model_error(f"{server.url}#m")
     assert str(problem) == (
         f"{server.url}/chat/completions returned HTTP 307 Temporary Redirect, a redirect to https://…@elsewhere/v1?…;"
-        " redirects are not followed, so use the final address"
+        " redirects are not followed, so use the final URL"
     )
     assert flags(problem) == "fatal"
     assert len(server.requests) == 1
@@ -389,7 +389,7 @@ MALFORMED = (Call("f", {}, "c1", "arguments: lone surrogate", '{"a":"\\\\ud800"}
     ],
 )
 def test_completion_is_read(body: bytes, settings: dict[str, Any], prediction: Prediction) -> None:
-    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tool_names=("f",)) == prediction
+    assert read_completion(HttpResponse(200, {}, body), ModelSettings(**settings), tools=(Tool("f"),)) == prediction
 
 
 def test_compressed_response_is_read() -> None:

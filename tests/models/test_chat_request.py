@@ -309,7 +309,7 @@ def test_multiplying_references_terminate() -> None:
     ],
 )
 def test_constrained_output_is_parsed(text: str, calls: list[Any], expected_text: str) -> None:
-    parsed = parse_constrained(text, {"f"})
+    parsed = parse_constrained(text, [Tool("f")])
     assert [(each.name, each.arguments, bool(each.malformed)) for each in parsed.calls] == calls
     assert parsed.text == expected_text
 

@@ -94,6 +94,6 @@ def test_secrets_in_the_address_are_sent_and_never_shown() -> None:
 
 
 def test_invalid_address_is_rejected() -> None:
-    sentence = "the chatbot address does not start with http:// or https://: expected an address like .*, got localhost$"
+    sentence = "the chatbot URL does not start with http:// or https://: expected a URL like .*, got localhost$"
     with pytest.raises(BadInput, match=sentence):
         open_model(ModelSettings(model="chatbot:localhost"), Keys())

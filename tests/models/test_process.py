@@ -292,7 +292,7 @@ def test_program_that_cannot_be_started_is_rejected_on_entry(tmp_path: Path) -> 
     (tmp_path / "empty").write_text("")
     (tmp_path / "empty").chmod(0o755)
     for command, sentence in (
-        ("no-such-program --key sk-123", "'no-such-program': no such program"),
+        ("no-such-program --key sk-123", "command not found: 'no-such-program'"),
         (str(tmp_path / "plain"), "cannot be started: Permission denied"),
         (str(tmp_path), "cannot be started: Permission denied"),
         (str(tmp_path / "empty"), "cannot be started: Exec format error"),

@@ -1,4 +1,4 @@
-"""Simulated models: the declared faults, at the declared rates, and nothing else."""
+"""Scripted models: the declared faults, at the declared rates, and nothing else."""
 
 import asyncio
 from collections import Counter

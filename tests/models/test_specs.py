@@ -79,38 +79,38 @@ def test_secrets_in_a_spec_are_hidden_from_then_on(text: str, shown: str) -> Non
         ("python::f", "expected python:MODULE:FUNCTION, as in python:my_agent:predict, got python::f"),
         (
             "localhost:8000/v1#m",
-            "localhost:8000/v1#m looks like an address without http://; expected an address like http://localhost:8000/v1#NAME",
+            "localhost:8000/v1#m looks like a URL without http://; expected a URL like http://localhost:8000/v1#NAME",
         ),
         (
             "ftp://host/v1#m",
-            "expected an address that starts with http:// or https://, as in http://localhost:8000/v1#NAME, got ftp://host/v1#m",
+            "expected a URL that starts with http:// or https://, as in http://localhost:8000/v1#NAME, got ftp://host/v1#m",
         ),
-        ("http:///v1#m", "the address has no host: expected an address like http://localhost:8000/v1#NAME, got http:///v1"),
+        ("http:///v1#m", "the URL has no host: expected a URL like http://localhost:8000/v1#NAME, got http:///v1"),
         ("http://host/v1", "http://host/v1: expected a model name after #, as in http://localhost:8000/v1#NAME"),
         ("http://host/v1# ", "http://host/v1: expected a model name after #, as in http://localhost:8000/v1#NAME"),
         (
             "http://host:70000/v1#m",
-            "the address has an invalid port (expected 1 to 65535):"
-            " expected an address like http://localhost:8000/v1#NAME, got http://host:70000/v1",
+            "the URL has an invalid port (expected 1 to 65535):"
+            " expected a URL like http://localhost:8000/v1#NAME, got http://host:70000/v1",
         ),
         (
             f"http://me:{KEY}#m@host/v1",  # the part before the # may be half a password
-            "the address has an invalid port (expected 1 to 65535): expected an address like http://localhost:8000/v1#NAME, got http://me:…",
+            "the URL has an invalid port (expected 1 to 65535): expected a URL like http://localhost:8000/v1#NAME, got http://me:…",
         ),
         (
             "http://my host/v1#m",
-            "the address contains spaces: expected an address like http://localhost:8000/v1#NAME, got http://my host/v1",
+            "the URL contains spaces: expected a URL like http://localhost:8000/v1#NAME, got http://my host/v1",
         ),
-        ("http://[::1/v1#m", "the address is not valid: expected an address like http://localhost:8000/v1#NAME, got http://[:…/v1"),
+        ("http://[::1/v1#m", "the URL is not valid: expected a URL like http://localhost:8000/v1#NAME, got http://[:…/v1"),
         (
             "vllm:m@host:8000",
-            "expected an address with http:// after the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:m@host:8000",
+            "expected a URL that starts with http:// after the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:m@host:8000",
         ),
         (
             "vllm:@http://host",
             "expected a model name before the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:@http://host",
         ),
-        ("vllm:m@http://", "the address after the @ has no host: expected an address like http://localhost:8000/v1, got http://"),
+        ("vllm:m@http://", "the URL after the @ has no host: expected a URL like http://localhost:8000/v1, got http://"),
     ],
 )
 def test_invalid_spec_says_what_was_expected(text: str, sentence: str) -> None:
@@ -267,7 +267,7 @@ def test_addresses_in_specs_have_their_own_keys() -> None:
             {},
             {},
             "openai:m: OPENAI_API_KEY is not set",
-            "Set OPENAI_API_KEY, or put it into .env: OPENAI_API_KEY=…",
+            "Set OPENAI_API_KEY in the environment, or add it to .env: OPENAI_API_KEY=…",
         ),
         ("openai:m", {"OPENAI_API_KEY": "  "}, {}, "openai:m: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY"),
         ("anthropic:m", {}, {}, "anthropic:m: ANTHROPIC_API_KEY is not set", ".env"),
@@ -286,14 +286,14 @@ def test_addresses_in_specs_have_their_own_keys() -> None:
             "openai:m",
             {"OPENAI_BASE_URL": "proxy:80"},
             {},
-            "OPENAI_BASE_URL does not start with http:// or https://: expected an address like https://api.openai.com/v1, got proxy:80",
+            "OPENAI_BASE_URL does not start with http:// or https://: expected a URL like https://api.openai.com/v1, got proxy:80",
             "",
         ),
         (
             "http://h/v1#m",
             {},
             {"base_url": "http://b"},
-            "http://h/v1#m contains an address, but base_url is set too",
+            "http://h/v1#m contains a URL, but base_url is also set",
             "Remove one of them.",
         ),
     ],
@@ -317,7 +317,7 @@ def test_provider_list_shows_what_is_ready_and_what_is_missing(monkeypatch: pyte
         "anthropic": (False, "ANTHROPIC_API_KEY is not set", ""),
         "gemini": (
             False,
-            "GEMINI_BASE_URL does not start with http:// or https://: expected an address like"
+            "GEMINI_BASE_URL does not start with http:// or https://: expected a URL like"
             " https://generativelanguage.googleapis.com/v1beta/openai, got nowhere; neither GEMINI_API_KEY nor GOOGLE_API_KEY is set",
             "",
         ),

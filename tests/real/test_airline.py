@@ -76,7 +76,7 @@ def test_every_policy_violation_has_its_place(told: Any, tmp_path: Path) -> None
     for line in (tmp_path / "runs" / "air" / "grades.jsonl").read_text().splitlines():
         grade = json.loads(line)
         notes = [note for note in grade.get("notes", []) if note["kind"] == "policy_violation"]
-        assert bool(notes) == (grade["metrics"]["policy.kept"] == 0)
+        assert bool(notes) == (grade["metrics"]["policy.followed"] == 0)
         for note in notes:
             message = rows[grade["case"], grade.get("trial", 0)][note["message"]]
             assert grade["actual"][note["actual_index"]] in [one["function"]["name"] for one in message["tool_calls"]]

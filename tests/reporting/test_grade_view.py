@@ -53,7 +53,7 @@ def test_headline_says_how_many_are_correct_partly_correct_and_wrong() -> None:
     summary = graded(RIGHT, RIGHT, RIGHT, WRONG_VALUE, WRONG_VALUE, WRONG_TOOL)
     score = summary.metrics["call.score"]
     headline = " ".join(show(summary).splitlines()[1].split())
-    counts = "correct in 3 · right tool, wrong arguments in 2 · wrong in 1"
+    counts = "3 correct · 2 right tool, wrong arguments · 1 wrong"
     assert headline == f"call.score .667 {format_interval(score.low, score.high)} {counts}"
 
 
@@ -74,7 +74,7 @@ def test_faults_name_what_was_expected_and_where_wrong_values_came_from() -> Non
         "\n  Top faults\n    wrong tool      106   expected get_user_details, got get_order_details (41×) · expected f, got g (2×)\n"
         in text
     )
-    assert "    wrong value      71   order_id (38×: 31 hallucinated, 2 from another message)\n" in text
+    assert "    wrong value      71   order_id (38×: 31 hallucinated, 2 from elsewhere in the conversation)\n" in text
     assert "    no call           1   f (1×)\n" in text
 
 
@@ -126,9 +126,9 @@ def test_next_commands_can_be_copied() -> None:
     show_next(console, ["runs/base"])
     show_next(console, ["my runs/a", "my runs/b", "my runs/c"])
     assert printed(console) == (
-        "Saved to runs/base.  Next: callmark report runs/base   callmark view\n"
+        "Saved to runs/base.  Next: `callmark report runs/base` or `callmark view`\n"
         "Saved to my runs/a, my runs/b and my runs/c\n"
-        "Next: callmark report 'my runs/a' 'my runs/b' 'my runs/c'   callmark view 'my runs'\n"
+        "Next: `callmark report 'my runs/a' 'my runs/b' 'my runs/c'` or `callmark view 'my runs'`\n"
     )
 
 

@@ -73,8 +73,8 @@ def loop(path: Path) -> None:
 KINDS: dict[Callable[[Path], None], str] = {
     pipe: "expected a regular file, got a named pipe",
     folder: "expected a regular file, got a folder",
-    device: "expected a regular file, got a link that leads out of the folder",
-    link: "expected a regular file, got a link that leads out of the folder",
+    device: "expected a regular file, got a link that points outside the folder",
+    link: "expected a regular file, got a link that points outside the folder",
 }
 NEEDED = {
     "run.json": ("report", "gate", "grade", "compare", "run --resume", "export"),
@@ -233,7 +233,7 @@ def test_a_manifest_that_changes_while_it_is_read_is_read_again(run: Path, monke
     monkeypatch.setattr(store, "open_regular", changing)
     assert RunFolder(run).read().name == "r"
     texts[:] = [b'{"version": 1, "x": %d' % n for n in range(10)]
-    with pytest.raises(BadInput, match="runs/r/run.json: changes while it is read"):
+    with pytest.raises(BadInput, match="runs/r/run.json: it changed while it was being read"):
         RunFolder(run).read()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from callmark.errors import BadInput, StorageError
-from callmark.formats.matching import PredictionsInfo
+from callmark.formats.matching import PredictionsInfo, TextCounts
 from callmark.grading.evaluator import Metric
 from callmark.grading.settings import GradingSettings
 from callmark.runs.manifest import DatasetInfo, Manifest
@@ -17,7 +17,7 @@ def manifest() -> Manifest:
     dataset = DatasetInfo(
         "eval.jsonl", "../eval.jsonl", digest="xxh3:0", format="openai", kind="scenarios", expanded=True, tools="tools.json"
     )
-    predictions = PredictionsInfo("p.jsonl", rows=9, unmatched=1, repeated=2, parsed=3, unparsed=4, first_unmatched="zebra")
+    predictions = PredictionsInfo("p.jsonl", rows=9, unmatched=1, repeated=2, first_unmatched="zebra", texts=TextCounts(3, 1, {"<x>": 2}))
     grading = GradingSettings(("call",), {"call": {"threshold": 0.5}}, {"*.a": {"$any": True}})
     metrics = {"call.score": Metric("score", "call score", headline=True)}
     return Manifest("p", "0.1.0", "2026-01-02T03-04", dataset, predictions, grading, metrics=metrics, cases=7, match_counts={"*.a": 3})

@@ -172,7 +172,7 @@ def test_names_of_installed_extensions_are_suggested() -> None:
     assert "parrot" in user.value.hint
     with pytest.raises(BadInput, match="Did you mean shelf"):
         open_tools(["shelv:top"], keys=Keys())
-    with pytest.raises(BadInput, match="tools: expected something like shelf:top, got 'shelf:'"):
+    with pytest.raises(BadInput, match="tools: expected a source such as shelf:top, got 'shelf:'"):
         open_tools(["shelf:"], keys=Keys())
 
 

@@ -183,7 +183,7 @@ def test_oversized_schema_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         (json.dumps(document(body({"$ref": "other.yaml#/Pet"}))), "post /x: $ref 'other.yaml#/Pet' points outside the file"),
         (
             json.dumps(document(body({"$ref": "#/components/schemas/Pet"}))),
-            "post /x: $ref '#/components/schemas/Pet' points to nothing in the file",
+            "post /x: $ref '#/components/schemas/Pet' is not defined in the file",
         ),
         ("openapi: 3.0.0\npaths: &a {/x: *a}", "line 2: the alias *a contains itself"),
     ],

@@ -41,8 +41,11 @@ def test_scenario_with_acceptable_calls_passes(call: Call) -> None:
 @pytest.mark.parametrize(
     "call, sentence",
     [
-        (Call("Desk-create_tickets"), "it expects Desk-create_tickets, which is not a listed tool. Did you mean Desk-create_ticket?"),
-        (Call("zzz"), "it expects zzz, which is not a listed tool"),
+        (
+            Call("Desk-create_tickets"),
+            "it expects Desk-create_tickets, which is not one of the available tools. Did you mean Desk-create_ticket?",
+        ),
+        (Call("zzz"), "it expects zzz, which is not one of the available tools"),
         (
             Call("Desk-create_ticket", {"titel": "t"}),
             "it expects Desk-create_ticket with 'titel', which is not one of its parameters. Did you mean title",

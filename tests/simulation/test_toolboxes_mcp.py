@@ -272,7 +272,7 @@ def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path:
 
 
 UNUSABLE = {
-    "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "the tool server 'nosuchprogram' cannot be started: no such program"),
+    "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "cannot start the tool server: command not found: 'nosuchprogram'"),
     "exits": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it exited with status 3; standard error ends with 'no license'"),
     "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
     "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
@@ -282,7 +282,7 @@ UNUSABLE = {
     ),
     "no name": ("mcp:{nameless}", "the tool server raw_3.py returned an invalid response to tools/list: 'a tool without a name'"),
     "no server": ("mcp:http://127.0.0.1:1/mcp", "the tool server http://127.0.0.1:1/mcp cannot be used: could not connect"),
-    "invalid address": ("mcp:http://host:x/mcp", "the address of mcp: has an invalid port (expected 1 to 65535)"),
+    "invalid address": ("mcp:http://host:x/mcp", "the URL of mcp: has an invalid port (expected 1 to 65535)"),
     "invalid command": ("mcp:'python", "mcp: invalid command: no closing quotation"),
 }
 

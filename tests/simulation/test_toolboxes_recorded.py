@@ -114,7 +114,7 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
         async with open_tools([recorded, recorded]):
             pass
 
-    with pytest.raises(BadInput, match=r"two tools are named weather: in recorded:dataset.jsonl and in recorded:dataset.jsonl"):
+    with pytest.raises(BadInput, match=r"two tools are named weather, in recorded:dataset.jsonl and in recorded:dataset.jsonl"):
         asyncio.run(run())
 
 
@@ -123,9 +123,9 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
     [
         ([], "no tools given"),
         ([""], "tools: expected KIND:SOURCE, got ''"),
-        (["mcp:"], "tools: expected something like mcp:'python server.py', got 'mcp:'"),
-        (["python"], "tools: expected something like python:my_tools, got 'python'"),
-        (["recorded: "], "tools: expected something like recorded:train.jsonl, got 'recorded:'"),
+        (["mcp:"], "tools: expected a source such as mcp:'python server.py', got 'mcp:'"),
+        (["python"], "tools: expected a source such as python:my_tools, got 'python'"),
+        (["recorded: "], "tools: expected a source such as recorded:train.jsonl, got 'recorded:'"),
         (["recorded:nosuch.jsonl"], "nosuch.jsonl: no such file"),
         (["pyton:x"], "unknown tool source 'pyton'. Did you mean python?"),
         (["server.py"], "tools: expected KIND:SOURCE, got 'server.py'"),

@@ -43,7 +43,7 @@ def test_every_conversation_is_grounded_follows_the_rules_and_reaches_the_end_st
         assert lint_row(Conversation(case.id, prediction.transcript, tools)) == []
         assert [(call.name, call.arguments) for call in prediction.calls] == [(call.name, call.arguments) for call in case.expected]
         assert StateEvaluator().evaluate(attempt).values == {"reached": 1.0, "precision": 1.0, "recall": 1.0}
-        assert PolicyEvaluator(rules).evaluate(attempt).values == {"kept": 1.0, "rules": 1.0}
+        assert PolicyEvaluator(rules).evaluate(attempt).values == {"followed": 1.0, "rules": 1.0}
         assert set(_outcomes(case)) <= set(world.branches)
 
 
@@ -345,7 +345,7 @@ def test_informed_values_are_recognized(tell: InformAct, said: list[str], expect
         ({"swagger": "2.0", "paths": {}}, "expected OpenAPI 3, got Swagger 2.0"),
         (
             {"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": {"$ref": "#/no"}}}}}},
-            "$ref '#/no' points to nothing in the file",
+            "$ref '#/no' is not defined in the file",
         ),
         ({"openapi": "3.0.0", "paths": {"/x": {"get": {"responses": {"200": 5}}}}}, "responses.200: not an object"),
     ],

@@ -191,13 +191,13 @@ def test_existing_output_is_not_overwritten() -> None:
 
 def test_resume_with_other_plans_is_refused() -> None:
     run_synthesis(NotesWorld(), 3)
-    with pytest.raises(BadInput, match="data was started with other plans"):
+    with pytest.raises(BadInput, match="data was started with different plans"):
         run_synthesis(NotesWorld(), 3, seed=8, resume=True)
 
 
 def test_resume_with_another_policy_is_refused() -> None:
     run_synthesis(NotesWorld({1: "nothing"}), 3)
-    with pytest.raises(BadInput, match='data/runs/round-1: system: expected .*, got "Something else."'):
+    with pytest.raises(BadInput, match='data/runs/round-1: system: the run was started with .*, got "Something else."'):
         run_synthesis(NotesWorld({1: "nothing"}), 3, policy="Something else.", resume=True)
 
 
@@ -253,7 +253,9 @@ def test_scenarios_without_a_plan_need_an_agent() -> None:
 
 def test_plan_with_unknown_tool_is_refused_before_anything_is_simulated() -> None:
     world = NotesWorld()
-    with pytest.raises(BadInput, match=r"'add-0000' cannot be simulated because it expects add_note, which is not a listed tool"):
+    with pytest.raises(
+        BadInput, match=r"'add-0000' cannot be simulated because it expects add_note, which is not one of the available tools"
+    ):
         run_synthesis(world, 2, tools=("python:json:dumps",))
     assert not Path("data").exists()
 

@@ -198,7 +198,7 @@ def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: st
     context = browser.new_context()
     page = context.new_page()
     page.goto(viewer_address.partition("?")[0])
-    expect(page.locator(".notice")).to_contain_text("Open the address that callmark view printed.")
+    expect(page.locator(".notice")).to_contain_text("Open the URL that callmark view printed.")
     assert "base" not in page.locator("main").inner_text()
     context.close()
 

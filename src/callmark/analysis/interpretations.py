@@ -52,7 +52,7 @@ _CALLS = _PrecisionAndRecall(
     "process.recall",
     "makes correct calls, but misses some required ones",
     "covers the expected calls, but makes unnecessary ones",
-    "fundamental issues: the model does not understand which function to call when",
+    "fundamental issues: the model does not know which tool to call when",
 )
 _ARGUMENTS = _PrecisionAndRecall(
     "process.args_precision",
@@ -136,7 +136,7 @@ def interpret_functions(functions: Sequence[FunctionSummary]) -> list[Interpreta
     if not weakest:
         return []
     checks = [_function_text(function) for _, function in weakest[:MOST_NAMED]]
-    return [Interpretation("functions", "some functions have a low precision or recall: improve these first", checks)]
+    return [Interpretation("tools", "some tools have low precision or recall: improve these first", checks)]
 
 
 def interpret_arguments(arguments: Sequence[ArgumentSummary]) -> list[Interpretation]:

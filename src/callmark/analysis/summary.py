@@ -33,7 +33,7 @@ class Estimate(Struct, frozen=True):
 
 
 class FaultExample(Struct, frozen=True):
-    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or came from another message.
+    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or copied from elsewhere.
 
     For a wrong or unknown tool, `name` is `expected → actual`.
     """

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
+from callmark import registry
 from callmark.api.expanding import refuse_inlining
 from callmark.api.rejects import RejectsFile
 from callmark.api.unchanged import RowsFile
@@ -32,7 +33,7 @@ from callmark.formats.detect import find_format
 from callmark.formats.format import Format
 from callmark.formats.rows import Rows
 from callmark.types import Case, Conversation
-from callmark.wording import end_sentence
+from callmark.wording import did_you_mean, end_sentence
 
 DatasetSource = str | PathLike[str] | Dataset | Iterable[Conversation] | Iterable[Mapping[str, Any]]
 TRAIN, VALID = "train.jsonl", "valid.jsonl"  # file names of a split
@@ -268,7 +269,7 @@ def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str
     return parts
 
 
-def expand(dataset: DatasetSource, *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
+def expand(dataset: DatasetSource, *, parallel: Parallel = "separate", abstain: bool = False) -> Iterator[Case]:
     """Cut conversations into decision points: one case for each tool call, with the conversation up to the call as input.
 
         cases = list(callmark.expand("valid.jsonl"))
@@ -278,7 +279,7 @@ def expand(dataset: DatasetSource, *, parallel: Parallel = "apart", abstain: boo
 
     Args:
         dataset: A dataset of conversations.
-        parallel: For several calls in one message: `"apart"` yields a case for each, `"together"` one case that expects all of them.
+        parallel: For several calls in one message: `"separate"` yields a case for each, `"together"` one case that expects all of them.
         abstain: Also yield a case for each assistant turn without a call, where no call is expected.
 
     Yields:
@@ -330,6 +331,8 @@ def convert(
         opened = stack.enter_context(open_dataset(dataset))
         if opened.format.define is not None:
             refuse_inlining(opened)
+        stack.callback(setattr, opened, "cases", opened.cases)  # it may be a dataset of the caller
+        opened.cases = opened.cases or target.writes_cases
         output = stack.enter_context(Output(fspath(out)))
         for row in opened:
             rows += 1
@@ -355,6 +358,9 @@ def refuse_pipe(path: str) -> None:
 
 def check_target_format(name: str) -> Format:
     """Return the target format with this name. An unknown format, and one that can only be read, raise `BadInput`."""
+    if not registry.is_known("formats", name):
+        writable = [each for each in registry.names("formats") if find_format(each).write is not None]
+        raise BadInput(f"unknown format {name!r}{did_you_mean(name, writable)}", f"Available: {', '.join(writable)}.")
     found = find_format(name)
     if found.write is None:
         raise read_only_format(found)

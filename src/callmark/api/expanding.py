@@ -39,7 +39,7 @@ class InlineSizes(Struct, frozen=True):
         return self.output / max(self.input, 1)
 
 
-def points(dataset: Dataset, *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[tuple[Case, Histories]]:
+def points(dataset: Dataset, *, parallel: Parallel = "separate", abstain: bool = False) -> Iterator[tuple[Case, Histories]]:
     """Yield the decision points of a dataset without their messages, each with the histories of its conversation, which have them.
 
     The dataset has conversations, which are cut, or decision points by reference, which are as they are.
@@ -68,7 +68,7 @@ def points(dataset: Dataset, *, parallel: Parallel = "apart", abstain: bool = Fa
 
 
 def inline_sizes(
-    dataset: Dataset, *, parallel: Parallel = "apart", abstain: bool = False, wrap: Literal["item"] | None = None
+    dataset: Dataset, *, parallel: Parallel = "separate", abstain: bool = False, wrap: Literal["item"] | None = None
 ) -> InlineSizes:
     """Return the size of the dataset and of its decision points. Nothing is written, and bad rows are not reported."""
     on_bad = dataset.on_bad

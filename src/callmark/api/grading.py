@@ -51,6 +51,7 @@ def grade(
     evaluators: Sequence[str] = (),
     policy: str | PathLike[str] | None = None,
     parse: str | None = None,
+    in_order: bool = False,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     config: str | None = None,
@@ -86,19 +87,20 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         predictions: One or more prediction files, or a list of `Prediction` objects or dicts.
         policy: YAML file with the rules of the `policy` evaluator.
         parse: Text format of calls in raw text, such as `hermes`. By default it is detected.
+        in_order: Match predictions to cases by order, whatever ids they have.
         out: Parent folder of the run; `runs` by default.
         name: Name of the run folder; by default the name of the first predictions file and the time.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the run, or a `callmark.toml` in the current folder, imports.
-        options: Processes, intervals, and handlers for bad rows and progress.
+        options: Processes, intervals, handlers for bad rows and progress, and whether cases without any call are accepted.
         warn: Called with each warning.
 
     Returns:
         A `Grade` for one item, otherwise a `Run`.
 
     Raises:
-        BadInput: The input cannot be used: an empty or unreadable file, two cases with the same id, no prediction for any case, an unknown
-            evaluator. A malformed call in a prediction never raises: it is graded as a fault.
+        BadInput: The input cannot be used: an empty or unreadable file, no expected call in it, two cases with the same id, no prediction
+            for any case, an unknown evaluator. A malformed call in a prediction never raises: it is graded as a fault.
         EvaluatorError: An evaluator failed on one item. In a run, such failures are counted instead.
         StorageError: The run folder cannot be written.
     """
@@ -114,6 +116,7 @@ def _grade_cases(
     evaluators: Sequence[str] = (),
     policy: str | PathLike[str] | None = None,
     parse: str | None = None,
+    in_order: bool = False,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     config: str | None = None,
@@ -127,7 +130,7 @@ def _grade_cases(
         authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
     if isinstance(cases, Run) or is_run_folder(cases, predictions):
         assert isinstance(cases, str | PathLike)
-        refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "out": out, "name": name})
+        refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "in-order": in_order or None, "out": out, "name": name})
         with decided_by(allow if trust else None):
             return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
     selection = select_cases(cases)
@@ -140,6 +143,7 @@ def _grade_cases(
             files,
             settings,
             parse=parse,
+            in_order=in_order,
             out=fspath(out or OUT),
             name=name,
             options=with_bad_rows(options, cases),

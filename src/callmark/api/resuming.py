@@ -51,14 +51,14 @@ def read_resumed_run(
         raise BadInput(f"{run}: expected one model to resume the run with, got {len(models)}")
     if model_run.redacted and not models:
         raise BadInput(
-            f"{run}: the address of its model contained a secret, which is not stored",
+            f"{run}: the URL of its model contained a secret, which is not stored",
             f"Pass it again with {'--agent' if model_run.simulation else '--model'}.",
         )
     named_here = {*env, *(name for _, model in models for name in model.env)}
     if missing := [name for name in recorded_env(model_run) if name not in named_here]:
         raise BadInput(
-            f"{run}: its programs got {' and '.join(missing)} from the environment, which the folder of a run cannot pass on",
-            f"Pass {'it' if len(missing) == 1 else 'them'} on again: {' '.join(f'--env {name}' for name in missing)}",
+            f"{run}: its programs got {' and '.join(missing)} from the environment, which a run does not store",
+            f"Pass {'it' if len(missing) == 1 else 'them'} again: {' '.join(f'--env {name}' for name in missing)}",
         )
     name, model = models[0] if models else (None, model_run.model)
     dataset = before.dataset

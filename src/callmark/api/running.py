@@ -123,7 +123,7 @@ def _prepare_run(
         env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
-        options: Processes, intervals, and handlers for bad rows and grading progress.
+        options: Processes, intervals, handlers for bad rows and grading progress, and whether cases without any call are accepted.
         progress: Notified of each prediction.
         warn: Called with each warning.
 
@@ -273,7 +273,8 @@ def _prepare_simulation(
     if not chosen:
         _refuse_missing_run(selection, resume)
         raise BadInput(
-            "no agent given", "Pass --agent, such as python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds."
+            "no agent given",
+            "Pass --agent, for example python:MODULE:FUNCTION or openai:NAME. callmark simulate --help lists the kinds of agents.",
         )
     changes = {
         "user": _participant(user, configured.models),

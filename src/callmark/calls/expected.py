@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.matchers import CONTAINER_TYPES, check_matchers, is_matcher
-from callmark.calls.shapes import CALL_LEVELS, named_call, read_call, read_call_text
+from callmark.calls.shapes import CALL_LEVELS, named_call, read_call, read_call_text, unwrap
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
 from callmark.types import Call
@@ -75,7 +75,8 @@ def read_common_expected(message: bytes | Raw) -> tuple[Call, ...] | None:
         wires = _decode_message(message).tool_calls
     except (ValueError, RecursionError):
         return None
-    return tuple([_read_common(wire) for wire in wires])
+    calls = tuple([_read_common(wire) for wire in wires])
+    return calls if unwrap(calls) is calls else None
 
 
 def _read_common(wire: _CommonCall) -> Call:
@@ -83,12 +84,10 @@ def _read_common(wire: _CommonCall) -> Call:
 
 
 def read_expected_calls(values: Any) -> tuple[Call, ...]:
-    """Return the expected calls of a list. A single object is a list of one; None is an empty list."""
-    if values.__class__ is list and len(values) == 1:
-        return (read_expected_call(values[0]),)
+    """Return the expected calls of a list, unwrapped. A single object is a list of one; None is an empty list."""
     if values is None:
         return ()
-    return tuple([read_expected_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
+    return unwrap(tuple([read_expected_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])]))
 
 
 def escape_globs(value: Any) -> Any:

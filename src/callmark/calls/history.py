@@ -48,6 +48,7 @@ class Histories:
         return Case(
             point.id, messages, self.conversation.tools, point.place, original,
             expected=point.expected, alternatives=point.alternatives, source=source, group=point.group,
+            states_expectation=point.states_expectation,
         )  # fmt: skip
 
     def before(self, index: int, call: int | None) -> History:

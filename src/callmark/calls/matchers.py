@@ -170,7 +170,7 @@ def _regex_problem(matcher: Mapping[str, Any]) -> str | None:
     pattern = matcher["$regex"]
     if not isinstance(pattern, str):
         return _mismatch(matcher, "$regex", "a string")
-    return f"$regex: invalid pattern: {compiled}" if isinstance(compiled := compile_regex(pattern), str) else None
+    return f"$regex: not a valid RE2 pattern: {compiled}" if isinstance(compiled := compile_regex(pattern), str) else None
 
 
 def _approx_problem(matcher: Mapping[str, Any]) -> str | None:

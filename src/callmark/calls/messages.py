@@ -1,24 +1,30 @@
 """Messages in OpenAI's form: JSON text to `Message`, `Message` to JSON text, and replacing the calls of a message.
 
-Accepted are `tool_calls` (null means none), the legacy `function_call`, and content that is a string, null, missing, a list of parts or
-any other JSON. `tool_calls` that is not a list raises `BadInput`; an item of it that is not a call is a malformed call.
+Accepted are `tool_calls` (null means none), the legacy `function_call`, the keys that other programs use for calls, and content that is a
+string, null, missing, a list of parts or any other JSON. `tool_calls` that is not a list raises `BadInput`, and so do an unknown role and
+anything else that may hold calls; an item of `tool_calls` that is not a call is a malformed call.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Raw, Struct
 
-from callmark.calls.shapes import named_call, read_call_text
+from callmark.calls.call_containers import OTHER_CALL_KEYS, unknown_container, unread_containers
+from callmark.calls.content_parts import content_text
+from callmark.calls.shapes import named_call, read_call_text, unwrap
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.types import Call, Case, Conversation, Message, Text
 
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+ROLES: tuple[str, ...] = get_args(Role)
 RESULT_ROLES = frozenset({"tool", "function"})
 
-_ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result"})  # calls and results that would be lost if read as text
+_ROLE_LIST = f"{', '.join(ROLES[:-1])} or {ROLES[-1]}"
+_MAX_SHOWN = 60  # characters of a role or key in a message
 ABSENT = Raw(b"")  # a field that is missing
 
 
@@ -36,26 +42,36 @@ class _Call(Struct, gc=False, forbid_unknown_fields=True):
     index: int | None = None
 
 
-class _Wire(Struct, gc=False):
-    role: str
+class CommonMessage(Struct, gc=False, forbid_unknown_fields=True):
+    """A decoded message with a known role, known keys, and calls in the most common shape."""
+
+    role: Role
     content: Any = None
-    refusal: Any = None
-    function_call: Raw = ABSENT
-    name: str | None = None
-
-
-class CommonMessage(_Wire, gc=False):
-    """A decoded message with calls in the most common shape."""
-
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
+    name: str | None = None
+    refusal: Any = None
+    function_call: Raw = ABSENT
+    weight: Raw = ABSENT
+    audio: Raw = ABSENT
+    annotations: Raw = ABSENT
+    reasoning_content: Raw = ABSENT
+    reasoning: Raw = ABSENT
+    thinking: Raw = ABSENT
+    thinking_blocks: Raw = ABSENT
+    is_error: Raw = ABSENT
 
 
-class AnyMessage(_Wire, gc=False):
+class _AnyMessage(Struct, gc=False):
     """A decoded message with calls of any shape."""
 
+    role: str
+    content: Any = None
     tool_calls: list[Raw] | None = None
     tool_call_id: str | int | None = None
+    name: str | None = None
+    refusal: Any = None
+    function_call: Raw = ABSENT
 
 
 class _Calls(Struct):
@@ -72,8 +88,10 @@ class _Body(Struct):
 
 _decode_body = msgspec.json.Decoder(_Body).decode
 _decode_common = msgspec.json.Decoder(list[CommonMessage]).decode
-_decode_any = msgspec.json.Decoder(list[AnyMessage]).decode
+_decode_any = msgspec.json.Decoder(list[_AnyMessage]).decode
+_decode_all_fields = msgspec.json.Decoder(list[dict[str, Raw]]).decode
 _decode_openai_call = msgspec.json.Decoder(_OpenaiCall).decode
+_decode_items = msgspec.json.Decoder(list[Raw]).decode
 _decode_calls = msgspec.json.Decoder(_Calls).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -104,44 +122,100 @@ _FOUND_TYPES = {
 }
 
 
-def read_messages(text: bytes | Raw) -> tuple[Message, ...]:
-    """Return the messages of a JSON list. A field of the wrong type raises `BadInput` that names it."""
+def read_messages(text: bytes | Raw, field: str = "messages") -> tuple[Message, ...]:
+    """Return the messages of a JSON list. A field of the wrong type, an unknown role, and a key or content part that may hold calls but is
+    not known raise `BadInput` that names it; `field` is the name of the list.
+    """
     try:
-        return build_messages(_decode_common(text))
+        return build_messages(_decode_common(text), field)
     except msgspec.ValidationError:
-        pass
-    try:
-        return build_messages(_decode_any(text))
-    except msgspec.ValidationError as error:
-        raise BadInput(explain_validation_error(str(error), "messages")) from None
+        return read_any_messages(text, field)
 
 
-def build_messages(wires: Sequence[CommonMessage] | Sequence[AnyMessage]) -> tuple[Message, ...]:
+def build_messages(wires: Sequence[CommonMessage], field: str = "messages") -> tuple[Message, ...]:
     """Return the messages of decoded structs."""
-    return tuple(
-        [
-            Message(wire.role, wire.content, (), wire.tool_call_id, wire.name)
-            if wire.tool_calls is None
-            and wire.content.__class__ is str
-            and wire.function_call is ABSENT
-            and wire.__class__ is CommonMessage
-            else _build_message(wire)
-            for wire in wires
-        ]
-    )
+    try:
+        return tuple(
+            [
+                Message(wire.role, wire.content, (), wire.tool_call_id, wire.name)
+                if wire.tool_calls is None and wire.content.__class__ is str and wire.function_call is ABSENT
+                else _build_message(wire)
+                for wire in wires
+            ]
+        )
+    except BadInput:  # a content part: named in the second attempt, so that the first need not count
+        return tuple([_build_located(wire, f"{field}[{index}]") for index, wire in enumerate(wires)])
 
 
-def _build_message(wire: CommonMessage | AnyMessage) -> Message:
+def read_any_messages(text: bytes | Raw, field: str = "messages") -> tuple[Message, ...]:
+    """Return the messages of a JSON list like `read_messages`, which is faster for the most common shape."""
+    try:
+        wires = _decode_any(text)
+    except msgspec.ValidationError as error:
+        raise BadInput(explain_validation_error(str(error), field)) from None
+    messages: list[Message] = []
+    for index, (wire, fields) in enumerate(zip(wires, _decode_all_fields(text), strict=True)):
+        where = f"{field}[{index}]"
+        if wire.role not in ROLES:
+            raise BadInput(
+                f"{where}.role: unknown role {scrub(wire.role)[:_MAX_SHOWN]!r}, expected {_ROLE_LIST}",
+                "If the file is in another format, pass --from FORMAT.",
+            )
+        message = _build_located(wire, where)
+        if wire.role not in RESULT_ROLES and (keys := unread_containers(fields)):
+            message = _with_calls(message, fields, keys, where)
+        messages.append(message)
+    return tuple(messages)
+
+
+def _build_located(wire: CommonMessage | _AnyMessage, where: str) -> Message:
+    try:
+        return _build_message(wire)
+    except BadInput as error:
+        raise BadInput(f"{where}.content{error}", error.hint) from None
+
+
+def _with_calls(message: Message, fields: Mapping[str, Raw], keys: Sequence[str], where: str) -> Message:
+    """Return the message with the calls under keys that other programs use. Anything that is not a list of calls raises `BadInput`."""
+    calls = message.calls
+    for key in keys:
+        found = _read_container(fields[key]) if key in OTHER_CALL_KEYS else ()
+        if not found or (key != "invalid_tool_calls" and all(call.malformed for call in found)):
+            raise unknown_container(f"{where}.{scrub(key)[:_MAX_SHOWN]}")
+        if key == "invalid_tool_calls":
+            calls = (*calls, *found)
+        elif not calls:
+            calls = found
+        elif [(call.name, call.arguments) for call in calls] != [(call.name, call.arguments) for call in found]:
+            raise BadInput(f"{where}.{key}: two different lists of calls", "Keep one of them, under tool_calls.")
+    return Message(message.role, message.text, calls, message.tool_call_id, message.name)
+
+
+def _read_container(raw: Raw) -> tuple[Call, ...]:
+    """Return the calls of a list, an object or a JSON string of one; none for anything else."""
+    text = bytes(raw)
+    if text.startswith(b'"'):
+        try:
+            text = msgspec.json.decode(text, type=str).strip().encode()
+            items = _decode_items(text if text.startswith(b"[") else b"[" + text + b"]")
+        except (ValueError, RecursionError):
+            return ()
+    else:
+        items = _decode_items(text) if text.startswith(b"[") else [raw]
+    return unwrap(tuple([read_call_text(bytes(item)) for item in items]))
+
+
+def _build_message(wire: CommonMessage | _AnyMessage) -> Message:
     calls: tuple[Call, ...] = ()
     if wire.tool_calls:
-        calls = tuple([_build_call(call) for call in wire.tool_calls])
+        calls = unwrap(tuple([_build_call(call) for call in wire.tool_calls]))
     if wire.function_call is not ABSENT and (text := bytes(wire.function_call)) != b"null":
-        calls = (*calls, read_call_text(text))
+        calls = (*calls, *unwrap((read_call_text(text),)))
     content = wire.content if wire.content is not None else wire.refusal
     call_id = wire.tool_call_id
     return Message(
         wire.role,
-        content if content.__class__ is str else content_text(content),
+        content if content.__class__ is str else content_text(content, is_result=wire.role in RESULT_ROLES),
         calls,
         call_id if call_id is None or call_id.__class__ is str else str(call_id),
         wire.name,
@@ -163,6 +237,19 @@ def message_texts(conversation: Conversation) -> Sequence[Text]:
         if original.body:
             return _decode_body(original.body).messages
     return [message_text(message) for message in conversation.messages]
+
+
+def plain_texts(text: bytes | Raw, messages: Sequence[Message]) -> Sequence[Text]:
+    """Return the JSON of each message of a list, with calls under `tool_calls` only; empty if that is how all of them are written."""
+    if not any(key.encode() in bytes(text) for key in OTHER_CALL_KEYS):
+        return ()
+    found = _decode_all_fields(text)
+    if not any(unread_containers(fields) for fields, message in zip(found, messages, strict=True) if message.calls):
+        return ()
+    return [
+        replace_calls(_encode(fields), [call_text(call) for call in message.calls]) if message.calls else _encode(fields)
+        for fields, message in zip(found, messages, strict=True)
+    ]
 
 
 def expected_texts(case: Case, write_call: Callable[[Call], bytes]) -> Sequence[Text]:
@@ -221,22 +308,11 @@ def _is_openai(call: Raw) -> bool:
 def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
     """Return the JSON of a message with these calls instead of its own. Without calls, it has no `tool_calls` key."""
     fields = _decode_fields(text)
-    fields.pop("function_call", None)
-    fields.pop("tool_calls", None)
+    for key in ("function_call", "tool_calls", *OTHER_CALL_KEYS):
+        fields.pop(key, None)
     if calls:
         fields["tool_calls"] = Raw(b"[" + b",".join(calls) + b"]")
     return _encode(fields)
-
-
-def content_text(content: Any) -> str:
-    """Return the content of a message as text. Parts are joined by line breaks; a part without text is shown as `[image_url]`."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(_part_text(part) for part in content)
-    return dump(content)
 
 
 def explain_validation_error(error: str, prefix: str = "") -> str:
@@ -260,16 +336,3 @@ def explain_validation_error(error: str, prefix: str = "") -> str:
 
 def _field_name(prefix: str, path: str | None) -> str:
     return f"{prefix}{path}" if path and path.startswith("[") else ".".join(part for part in (prefix, path or "") if part)
-
-
-def _part_text(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, dict):
-        if isinstance(part.get("type"), str) and part["type"] in _ANTHROPIC_PARTS:
-            raise BadInput(f"a message has a content part of type {part['type']!r}, which is Anthropic's format", "Pass --from anthropic.")
-        for key in ("text", "content", "refusal"):
-            if isinstance(part.get(key), str):
-                return str(part[key])
-        return f"[{part.get('type', 'part')}]"
-    return dump(part)

@@ -4,6 +4,15 @@
     {"tool": {"name", "arguments"}}    {"name", "arguments"}    {"name", "args"}    {"name", "kwargs"}
     {"functionName", "arguments"}                                      scenarios
     {"type": "tool_use", "name", "input"}                              Anthropic
+    {"type": "function_call", "call_id", "name", "arguments"}          Responses
+    {"functionCall": {"name", "args"}}                                 Gemini
+    {"toolUse": {"toolUseId", "name", "input"}}                        Bedrock
+    {"type": "tool-call", "toolCallId", "toolName", "input" | "args"}  Vercel AI
+    {"name", "args", "id", "type": "tool_call"}                        LangChain
+    {"id", "function": "name", "arguments", "parse_error"}             inspect-ai
+
+A call of `multi_tool_use.parallel` stands for the calls in it: `unwrap` returns those. The input of a custom tool is free text, which is
+its only argument, `input`. A call with a `parse_error` is malformed: whoever recorded it could not read its arguments.
 
 The name and the arguments are each the first non-null value of a list of keys. Arguments are an object or a JSON string of one; missing,
 null or blank arguments are `{}`. A call is malformed if it has two different names, two different arguments, a tool definition instead of
@@ -21,7 +30,9 @@ from callmark.types import Call
 CALL_LEVELS = 2  # levels of nesting that a call adds around its arguments
 ARGUMENT_KEYS = ("arguments", "args", "input", "parameters", "params", "kwargs", "tool_input", "action_input")
 NAME_KEYS = ("name", "functionName", "function_name", "tool_name", "toolName")
-CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+NAMED_CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+CONTAINER_KEYS = (*NAMED_CONTAINER_KEYS, "functionCall", "function_call", "toolUse", "custom")  # an object with name and arguments
+PARALLEL = "multi_tool_use.parallel"  # a call whose `tool_uses` are calls
 CALL_KEYS = frozenset({*ARGUMENT_KEYS, *NAME_KEYS, *CONTAINER_KEYS, "action"})
 METADATA_KEYS = frozenset(
     [
@@ -57,7 +68,11 @@ METADATA_KEYS = frozenset(
         "after",
     ]
 )
+_ID_KEYS = ("call_id", "id", "tool_call_id", "toolCallId", "toolUseId")  # a Responses item has an `id` of its own beside the `call_id`
 _PLAIN_KEYS = frozenset({"id", "type", "name", "arguments"})
+_CUSTOM_TYPES = frozenset({"custom_tool_call", "custom"})
+_PARALLEL_PREFIX = "functions."
+_PARALLEL_KEYS = frozenset({"recipient_name", "parameters"})
 _METADATA_PREFIXES = ("_", "x-")
 _MAX_DIGITS = 400  # more are outside the double range
 _SCHEMA_KEYS = frozenset(
@@ -116,11 +131,11 @@ def read_call(value: Any) -> Call:
 
 
 def _read_object(value: dict[str, Any]) -> Call:
-    given_id = value.get("id")
-    call_id = scrub(given_id) if isinstance(given_id, str) else None if given_id is None else dump(given_id)
     if _PLAIN_KEYS.issuperset(value) and isinstance(value.get("name"), str):  # no keys that could conflict
-        return named_call(value["name"], value.get("arguments"), call_id)
+        given = value.get("id")
+        return named_call(value["name"], value.get("arguments"), given if given is None else _id_text(given))
     bodies = [*(value[key] for key in CONTAINER_KEYS if isinstance(value.get(key), dict)), value]
+    call_id = _read_id([value, *bodies[:-1]])
     arguments = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
     names = list(_names(value, bodies))
     if not names or not all(isinstance(name, str) for _, name in names):
@@ -128,6 +143,10 @@ def _read_object(value: dict[str, Any]) -> Call:
     name = names[0][1]
     if any(other != name for _, other in names):
         return _malformed(name, call_id, "two different names", list(value.items()))
+    if problem := value.get("parse_error"):
+        return _malformed(name, call_id, f"parse_error: {problem if isinstance(problem, str) else dump(problem)}", list(value.items()))
+    if _is_custom(value) and [key for key, _ in arguments] == ["input"] and isinstance(arguments[0][1], str):
+        return named_call(name, {"input": arguments[0][1]}, call_id)
     definitions = [(key, given) for key, given in arguments if key == "parameters" and _is_tool_definition(given)]
     if definitions:
         return _malformed(name, call_id, "expected arguments, got a tool definition", definitions)
@@ -137,6 +156,52 @@ def _read_object(value: dict[str, Any]) -> Call:
         keys = ", ".join(scrub(str(key)) for key, _ in unknown)
         return _malformed(name, call_id, f"unknown keys: {keys}", unknown)
     return named_call(name, arguments[0][1] if arguments else None, call_id)
+
+
+def _is_custom(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("type"), str) and value["type"] in _CUSTOM_TYPES
+
+
+def _read_id(bodies: Sequence[dict[str, Any]]) -> str | None:
+    given = next((body[key] for body in bodies for key in _ID_KEYS if body.get(key) is not None), None)
+    return None if given is None else _id_text(given)
+
+
+def _id_text(given: Any) -> str:
+    return scrub(given) if isinstance(given, str) else dump(given)
+
+
+def unwrap(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Return the calls with each `multi_tool_use.parallel` replaced by the calls in it, of which the first keeps its id.
+
+    What is not a call inside is a malformed call; so is a `multi_tool_use.parallel` without a list of `tool_uses`, or with an empty one.
+    """
+    if PARALLEL not in [call.name for call in calls]:
+        return calls
+    return tuple([inner for call in calls for inner in (_parallel_calls(call) if call.name == PARALLEL else (call,))])
+
+
+def _parallel_calls(call: Call) -> tuple[Call, ...]:
+    uses = call.arguments.get("tool_uses")
+    if call.malformed:
+        return (call,)
+    if call.arguments.keys() != {"tool_uses"} or not isinstance(uses, list) or not uses:
+        return (Call(PARALLEL, {}, call.id, "expected a list of tool_uses", dump(call.arguments)[1:-1]),)
+    return tuple([_parallel_call(use, None if index else call.id) for index, use in enumerate(uses)])
+
+
+def _parallel_call(use: Any, call_id: str | None) -> Call:
+    if not isinstance(use, dict):
+        return Call("", {}, call_id, "not an object", dump(use))
+    name = use.get("recipient_name")
+    if not isinstance(name, str):
+        return Call("", {}, call_id, "no name", dump(use))
+    name = name.removeprefix(_PARALLEL_PREFIX)
+    if unknown := [(key, member) for key, member in use.items() if key not in _PARALLEL_KEYS]:
+        return _malformed(name, call_id, f"unknown keys: {', '.join(scrub(str(key)) for key, _ in unknown)}", unknown)
+    if _is_tool_definition(use.get("parameters")):
+        return _malformed(name, call_id, "expected arguments, got a tool definition", [("parameters", use["parameters"])])
+    return named_call(name, use.get("parameters"), call_id)
 
 
 def named_call(name: str, arguments: Any, call_id: str | None) -> Call:
@@ -171,12 +236,13 @@ def read_call_text(text: bytes) -> Call:
 
 
 def read_calls(values: Any) -> tuple[Call, ...]:
-    """Return the calls of a list. A single object is a list of one; None is an empty list."""
+    """Return the calls of a list, unwrapped. A single object is a list of one; None is an empty list."""
     if values.__class__ is list and len(values) == 1:
-        return (read_call(values[0]),)
+        call = read_call(values[0])
+        return (call,) if call.name != PARALLEL else unwrap((call,))
     if values is None:
         return ()
-    return tuple([read_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])])
+    return unwrap(tuple([read_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])]))
 
 
 def _names(value: dict[str, Any], bodies: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -185,7 +251,7 @@ def _names(value: dict[str, Any], bodies: Sequence[dict[str, Any]]) -> Iterator[
         for key in NAME_KEYS:
             if body.get(key) is not None:
                 yield key, body[key]
-    for key in (*CONTAINER_KEYS, "action"):
+    for key in (*NAMED_CONTAINER_KEYS, "action"):
         if isinstance(value.get(key), str):
             yield key, value[key]
 
@@ -209,7 +275,9 @@ def _unknown_members(bodies: Sequence[dict[str, Any]]) -> _Members:
 def _is_name_or_container(key: str, member: Any) -> bool:
     if key == "action":
         return isinstance(member, str)
-    return key in CONTAINER_KEYS and (member is None or isinstance(member, (str, dict)))
+    if key in NAMED_CONTAINER_KEYS and isinstance(member, str):
+        return True
+    return key in CONTAINER_KEYS and (member is None or isinstance(member, dict))
 
 
 def _is_tool_definition(parameters: Any) -> bool:

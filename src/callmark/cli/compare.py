@@ -11,13 +11,13 @@ from callmark.cli.help import Command, argument, option
     examples=("callmark compare runs/base runs/tuned", "callmark compare runs/base runs/a runs/b --details"),
 )
 @argument("runs", metavar="RUN...", nargs=-1, text="Run folders, at least two. The first is the baseline.")
-@option("--common", group="Input", is_flag=True, help="Compare runs of different datasets, on the cases whose IDs are in both.")
+@option("--common", group="Input", is_flag=True, help="Compare runs on different datasets, using the cases whose IDs are in both runs.")
 @option(
     "--details", group="Output", is_flag=True, help="Add every metric, the faults that differ, and the fixed and broken cases and tools."
 )
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON, with every metric and every fixed and broken case.")
 def command(runs: tuple[str, ...], common: bool, details: bool, as_json: bool) -> None:
-    """Compare runs: which is better, by how much, what broke.
+    """Compare runs: which one is better, by how much, and what broke.
 
     Compares each run with the first, case by case, on the cases that both have. Prints the difference with its 95% confidence interval and
     p-value, the number of fixed and broken cases, and how many cases are needed to detect a small difference.

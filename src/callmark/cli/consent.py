@@ -25,7 +25,7 @@ def _ask(source: str, actions: Sequence[Action]) -> bool:
     click.echo(f"callmark: {one_line(source, _MAX_NAME)} is not trusted. It", err=True)
     for action in actions:
         click.echo(f"  {action}", err=True)
-    click.echo("Allow this, now and later? [y/N]", err=True)  # a whole line: progress bars print nothing less
+    click.echo("Trust it, now and in future runs? [y/N]", err=True)  # a whole line: progress bars print nothing less
     if sys.stdin.readline().strip().lower() not in _YES:
         return False
     remember(actions)

@@ -33,7 +33,7 @@ from callmark.wording import pluralize
     metavar="FORMAT",
     completes="TARGET",
     required=True,
-    help="Format: openai, sharegpt, anthropic, deepfabric or scenarios.",
+    help="Output format: openai, sharegpt, anthropic, deepfabric or scenarios.",
 )
 @option(
     "-o",
@@ -48,7 +48,7 @@ from callmark.wording import pluralize
 def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
     """Convert a dataset to another format.
 
-    Every call, call ID and tool result is kept. Fields that the target format does not support are dropped and reported. Rows that are
+    Every call, call ID and tool result is preserved. Fields that the target format does not support are dropped and reported. Rows that are
     already in the target format are copied unchanged.
     """
     from callmark.api.datasets import check_target_format, convert
@@ -80,7 +80,7 @@ def command(file: str, out: str, target: str, as_json: bool, options: DatasetOpt
         console.print(f"  {escape_breaks(note)}", style="dim", soft_wrap=True)
     if result.unwritten:
         was = "was" if result.unwritten == 1 else "were"
-        saved = f"saved to {escape_breaks(options.rejects)}" if options.rejects else "--rejects FILE keeps such rows"
+        saved = f"saved to {escape_breaks(options.rejects)}" if options.rejects else "--rejects FILE saves the skipped rows"
         print_stderr(
             f"callmark: {pluralize(result.unwritten, 'row')} could not be converted to {result.title} and {was} skipped ({saved})."
         )

@@ -34,8 +34,8 @@ class DatasetOptions(Struct, frozen=True):
         return DatasetReader(self)
 
 
-DATASET = "Dataset: JSONL, a JSON array or one JSON object, optionally compressed with gzip or zstd. Or - for standard input."
-OUT_FILE = "Output file (.gz and .zst are compressed), or - for standard output."
+DATASET = "Dataset: JSONL, a JSON array or a single JSON object, optionally compressed with gzip or zstd; or - for standard input."
+OUT_FILE = "Output file (compressed if it ends in .gz or .zst), or - for standard output."
 JSON_HELP = "Print JSON."
 _REJECTS = "Save skipped rows to FILE, with the reason for each (needs --skip-bad)."
 
@@ -54,10 +54,10 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
             return command(*arguments, options=DatasetOptions(format_name, side_tools, skip_bad, rejects), **others)
 
         decorated: Any = with_options
-        side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools for rows without tools.")
+        side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools, for rows that have none.")
         for add_option in (
             option("--rejects", group="Bad rows", metavar="FILE", help=rejects),
-            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip rows that cannot be read, and count them."),
+            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip and count rows that cannot be read."),
             *([side_tools] if tools else []),
             option(
                 "--from",
@@ -74,10 +74,20 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
     return decorate
 
 
+def allow_no_calls_option() -> Callable[[Command], Command]:
+    """Add --allow-no-calls to a command."""
+    return option(
+        "--allow-no-calls",
+        group="Input",
+        is_flag=True,
+        help="Accept a file in which no tool call is found.",
+    )
+
+
 class DatasetReader:
     """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 
-    On leaving the context, the number of skipped rows is printed on standard error.
+    On leaving the context, the number of skipped rows, and what was left out of others, is printed on standard error.
     """
 
     def __init__(self, options: DatasetOptions) -> None:
@@ -86,16 +96,19 @@ class DatasetReader:
         self._options = options
         self.rejects = RejectsFile(options.rejects)
         self.bad_rows = 0
+        self._opened: list[TrackedDataset] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.rejects.__exit__(kind, error, trace)
+        for left_out in (dataset.left_out for dataset in self._opened if dataset.left_out):
+            print_warning(f"left out: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}.")
         if self.bad_rows:
             from callmark.reporting.safety import escape_breaks
 
-            saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE keeps such rows"
+            saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE saves the skipped rows"
             was = "was" if self.bad_rows == 1 else "were"
             print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped ({saved}).")
 
@@ -104,13 +117,15 @@ class DatasetReader:
         from callmark.cli.progress import TrackedDataset
         from callmark.formats import load_tools
 
-        return TrackedDataset(
+        dataset = TrackedDataset(
             path,
             format_name=self._options.format_name,
             context=load_tools(self._options.tools) if self._options.tools else None,
             on_bad=self.on_bad,
             name=name,
         )
+        self._opened.append(dataset)
+        return dataset
 
     @property
     def on_bad(self) -> "Callable[[BadRow], None] | None":

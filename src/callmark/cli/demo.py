@@ -168,7 +168,7 @@ DEMOS = {
     text="Demo to run; the default is store.",
 )
 @option("-o", "--out", metavar="DIR", default="callmark-demo", show_default=True, help="Folder for the demo files.")
-@option("--verbose", is_flag=True, help="Print everything that the commands print, not only a few lines of each.")
+@option("--verbose", is_flag=True, help="Print the full output of each command.")
 def command(demo_name: str, out: str, verbose: bool) -> None:
     """Run the main workflow on built-in data, offline.
 

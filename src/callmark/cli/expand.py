@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from callmark.cli.dataset_options import DATASET, OUT_FILE, DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET,
+    OUT_FILE,
+    DatasetOptions,
+    allow_no_calls_option,
+    dataset_options,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.help import Command, argument, option
 from callmark.errors import BadInput
 from callmark.wording import pluralize
@@ -32,16 +40,17 @@ if TYPE_CHECKING:
 @option(
     "--parallel",
     group="Cases",
-    type=click.Choice(["apart", "together"]),
-    default="apart",
+    type=click.Choice(["separate", "together"]),
+    default="separate",
     show_default=True,
-    help="Several calls in one message: one case per call, with the earlier calls in its history, or one case that expects all of them.",
+    help="If a message has several calls: one case per call, with the earlier calls in its history, or one case that expects all of them.",
 )
-@option("--abstain", group="Cases", is_flag=True, help="Add a case for each assistant turn without a call; it expects no call.")
+@option("--abstain", group="Cases", is_flag=True, help="Also write a case for each assistant turn without a call; it expects no call.")
+@allow_no_calls_option()
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
-@option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that point into it.")
-@option("--inline", group="Output", is_flag=True, help="Turn a FILE written with --by-reference back into cases with their messages.")
+@option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that refer to it.")
+@option("--inline", group="Output", is_flag=True, help="Convert a FILE written with --by-reference back into self-contained cases.")
 @option("--yes", group="Output", is_flag=True, help="Write the output even if it is more than 20 times the size of FILE.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
 @dataset_options()
@@ -50,6 +59,7 @@ def command(
     out: str,
     parallel: "Parallel",
     abstain: bool,
+    allow_no_calls: bool,
     wrap: Literal["item"] | None,
     by_reference: bool,
     inline: bool,
@@ -59,7 +69,8 @@ def command(
 ) -> None:
     """Cut conversations into decision points.
 
-    Every tool call becomes a case: the messages before it, and the call that is expected next. The same input gives the same output.
+    Every tool call becomes a test case: the messages before it are the input, and the call is the expected output. The same input gives
+    the same output file.
     """
     from callmark.api.datasets import write
     from callmark.api.expanding import inline_sizes, points, readable_twice, refuse_growth
@@ -67,7 +78,7 @@ def command(
 
     refuse_rejects_alone(options)
     refuse_same_file(file=file, out=out, rejects=options.rejects)
-    _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "apart")
+    _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "separate")
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
     with ExitStack() as stack:
         checked = not (yes or by_reference)
@@ -80,7 +91,8 @@ def command(
             sizes = inline_sizes(dataset, parallel=parallel, abstain=abstain, wrap=wrap)
             refuse_growth(sizes, dataset.name, by_reference=inline)
         found = _count(points(dataset, parallel=parallel, abstain=abstain), counts)
-        cases = (point if by_reference else histories.complete(point) for point, histories in found)
+        complete = (point if by_reference else histories.complete(point) for point, histories in found)
+        cases = complete if allow_no_calls else _refuse_without_calls(complete, dataset)
         counts["decision_points"] = write(cases, out, wrap=wrap, by_reference=by_reference)
     counts["conversations"] = counts["conversations"] if inline else dataset.good_rows
     if as_json:
@@ -105,11 +117,20 @@ def command(
 
 def _refuse_conflicts(*, by_reference: bool, inline: bool, wrap: str | None, cuts: bool) -> None:
     if by_reference and inline:
-        raise BadInput("only one of --by-reference and --inline can be given")
+        raise BadInput("--by-reference and --inline cannot be combined")
     if by_reference and wrap:
         raise BadInput("--wrap cannot be used with --by-reference: only callmark reads cases by reference")
     if inline and cuts:
-        raise BadInput("--parallel and --abstain cannot be used with --inline: its cases are already cut")
+        raise BadInput("--parallel and --abstain cannot be used with --inline: the cases are already cut")
+
+
+def _refuse_without_calls(cases: "Iterable[Case]", dataset: "Dataset") -> "Iterator[Case]":
+    """Yield the cases, and raise `BadInput` at their end if no call was found: then nothing is written."""
+    from callmark.formats.dataset import no_calls_error
+
+    yield from cases
+    if not dataset.has_calls:
+        raise no_calls_error(dataset.name, dataset.good_rows, dataset.row_kind, dataset.format.title)
 
 
 def _refuse_wrong_format(dataset: "Dataset", *, inline: bool) -> None:
@@ -138,6 +159,6 @@ def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) ->
 
 _NOTES = {
     "abstentions": "expect no call",
-    "end_in_assistant": "end in an assistant message: text before a call in the same turn stays in the history",
+    "end_in_assistant": "end with an assistant message: the text that precedes the call in the same turn",
     "malformed": "expect a malformed call: callmark lint lists them",
 }

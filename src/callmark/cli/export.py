@@ -57,7 +57,7 @@ def grader(out: str) -> None:
 def batch(
     cases: str, out: str, model: str, limit: int | None, config: str | None, model_options: ModelOptions, options: DatasetOptions
 ) -> None:
-    """Write a batch file of requests for OpenAI or Azure.
+    """Write a request file for the batch API of OpenAI or Azure.
 
     Each decision point becomes one request, with the ID of its case. To grade the results, run callmark grade CASES --predictions OUTPUT
     --predictions ERRORS.

@@ -24,7 +24,7 @@ from callmark.reporting.safety import escape_breaks, indent_breaks
 @argument("run", metavar="RUN", text="Run folder to check.")
 @option("--min", "minimums", group="Thresholds", multiple=True, metavar="METRIC=NUMBER", help="Fail if METRIC is below NUMBER. Repeatable.")
 @option("--max-errors", group="Thresholds", metavar="N", type=Integer(), help="Fail if there are more than N errors.")
-@option("--baseline", group="Thresholds", metavar="RUN", help="Run to compare with, on the cases that both have (for --max-drop).")
+@option("--baseline", group="Thresholds", metavar="RUN", help="Baseline run for --max-drop, compared on the cases that both runs have.")
 @option(
     "--max-drop",
     "drops",
@@ -35,8 +35,8 @@ from callmark.reporting.safety import escape_breaks, indent_breaks
 )
 @option("--significant", group="Thresholds", is_flag=True, help="Ignore drops that are within noise (p >= .05).")
 @option("--junit", group="Output", metavar="FILE", help="Write the results as JUnit XML.")
-@option("--summary", group="Output", metavar="FILE", help="Append the results to FILE as Markdown, for a pull request.")
-@option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run, and exit.")
+@option("--summary", group="Output", metavar="FILE", help="Append a Markdown summary to FILE, for example for a pull request.")
+@option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run and exit.")
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
@@ -54,7 +54,7 @@ def command(
 ) -> int:
     """Check a run against thresholds, for CI.
 
-    Prints one line per threshold. Thresholds are given on the command line or in [gate] of callmark.toml; the command line overrides the
+    Prints one line per threshold. Set thresholds on the command line or in [gate] of callmark.toml; the command line overrides the
     file. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds

@@ -5,6 +5,7 @@ import click
 from callmark.cli.dataset_options import (
     JSON_HELP,
     DatasetOptions,
+    allow_no_calls_option,
     dataset_options,
     print_warning,
     refuse_rejects_alone,
@@ -19,7 +20,7 @@ from callmark.cli.parse_option import parse_option
 @click.command(
     "grade",
     cls=Command,
-    exit_status={0: "Graded.", 2: "Invalid input.", 3: "Graded, with errors, which are excluded from the scores."},
+    exit_status={0: "Graded.", 2: "Invalid input.", 3: "Graded with errors, which are excluded from the scores."},
     examples=(
         "callmark grade eval.jsonl --predictions base.jsonl",
         "callmark grade eval.jsonl -p outputs.jsonl --parse hermes --name base",
@@ -30,7 +31,7 @@ from callmark.cli.parse_option import parse_option
     "cases",
     metavar="CASES",
     text="Decision points (from callmark expand), conversations (cut into decision points) or scenarios, or - for standard input. "
-    "Or the folder of a run, to grade its predictions again.",
+    "Or a run folder, to grade its predictions again.",
 )
 @option(
     "-p",
@@ -38,9 +39,11 @@ from callmark.cli.parse_option import parse_option
     group="Input",
     multiple=True,
     metavar="FILE",
-    help="Predictions, matched to cases by ID or in order. Recorded simulations need none. Repeatable.",
+    help="Predictions, matched to cases by ID, or in order if there are no IDs. Not needed for recorded simulations. Repeatable.",
 )
+@option("--in-order", group="Input", is_flag=True, help="Match predictions to cases by order, whatever IDs they have.")
 @parse_option("Format of tool calls in raw text", group="Input")
+@allow_no_calls_option()
 @option(
     "-e",
     "--evaluator",
@@ -52,18 +55,18 @@ from callmark.cli.parse_option import parse_option
     help="Evaluator: call, schema, process; for simulated conversations also state, policy, effort, recorded; "
     "or your own as MODULE:NAME. Repeatable.",
 )
-@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="file name and time", help="Name of the run.")
 @option(
     "--details",
     group="Output",
     is_flag=True,
-    help="Add breakdowns by tool, position and prompt length, tool confusion, and faults by argument.",
+    help="Add breakdowns by tool, position and prompt length, which tools the model confuses, and the faults of each argument.",
 )
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
-@option("--jobs", metavar="N", type=POSITIVE_INTEGER, default=1, show_default=True, help="Number of processes.")
+@option("--jobs", metavar="N", type=POSITIVE_INTEGER, default=1, show_default=True, help="Number of parallel processes.")
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     cases: str,
@@ -71,6 +74,8 @@ def command(
     evaluators: tuple[str, ...],
     policy: str | None,
     parse: str | None,
+    in_order: bool,
+    allow_no_calls: bool,
     out: str | None,
     name: str | None,
     jobs: int,
@@ -96,13 +101,14 @@ def command(
     for file in (cases, *predictions):
         refuse_same_file(file=file, rejects=options.rejects)
     with options.reader() as reader, grading_bar() as on_block:
-        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json)
+        grade_options = GradeOptions(jobs, reader.on_bad, on_block, "all" if as_json else "headline", details or as_json, allow_no_calls)
         run = grade(
             cases if regrades else CaseSelection(cases, options.format_name, options.tools),
             predictions=predictions,
             evaluators=evaluators,
             policy=policy,
             parse=parse,
+            in_order=in_order,
             out=out,
             name=name,
             config=config,

@@ -25,15 +25,15 @@ from callmark.errors import BadInput
     examples=("callmark lint train.jsonl --strict", "callmark lint --train train.jsonl --valid valid.jsonl"),
 )
 @argument("files", nargs=-1, metavar="[FILE...]", text=DATASET)
-@option("--train", group="Input", multiple=True, metavar="FILE", help="Training data, instead of FILE (needs --valid). Repeatable.")
+@option("--train", group="Input", multiple=True, metavar="FILE", help="Training data, in place of FILE (needs --valid). Repeatable.")
 @option(
     "--valid",
     group="Input",
     multiple=True,
     metavar="FILE",
-    help="Validation data; duplicates and near-duplicates of training rows are errors. Repeatable.",
+    help="Validation data; rows that duplicate or nearly duplicate a training row are errors. Repeatable.",
 )
-@option("--all", "show_all", group="Output", is_flag=True, help="Print every finding, not only the first few of each kind.")
+@option("--all", "show_all", group="Output", is_flag=True, help="Print every finding, not just the first few of each kind.")
 @option("--strict", group="Output", is_flag=True, help="Exit with status 1 if there are errors.")
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
@@ -46,11 +46,11 @@ def command(
     show_all: bool,
     as_json: bool,
 ) -> int:
-    """Find errors in a dataset.
+    """Find problems in a dataset.
 
     Reports malformed calls, unknown tools, arguments that violate the schema, calls without results, hallucinated values, duplicates and
-    near-duplicates, and identical prompts with different expected calls. With --train and --valid, also reports leaks between the two.
-    With --skip-bad, rows that cannot be read are findings too.
+    near-duplicates, and identical prompts with different expected calls. With --train and --valid, also reports leakage between
+    the two. With --skip-bad, also reports rows that cannot be read.
     """
     from callmark.api.datasets import lint
 
@@ -87,7 +87,7 @@ def _check_files(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[st
         raise BadInput("no file given", "Run callmark lint FILE, or callmark lint --train FILE --valid FILE.")
     if bool(train) != bool(valid):
         given, other = ("--train", "--valid") if train else ("--valid", "--train")
-        raise BadInput(f"{given} needs {other}: lint looks for leaks between the two", "To check a single file: callmark lint FILE")
+        raise BadInput(f"{given} needs {other}: lint looks for leakage between the two", "To check a single file: callmark lint FILE")
     if files and train:
         raise BadInput(f"{files[0]}: cannot be combined with --train and --valid", "Pass it with --train or --valid, or omit both options.")
     train_files = {os.path.realpath(path) for path in train if path != "-"}

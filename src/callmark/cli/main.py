@@ -27,7 +27,7 @@ from callmark.reporting.safety import indent_breaks
 from callmark.trust import decided_by
 from callmark.wording import end_sentence
 
-SKIP_HINT = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE keeps such rows)."
+SKIP_HINT = "Fix the row, or pass --skip-bad to continue without it (--rejects FILE saves the skipped rows)."
 _WITHOUT_SKIP_BAD = ("tools", "synth")  # commands that read rows but have no --skip-bad
 TITLES = {
     "Data": ("stats", "show", "lint", "filter", "split", "convert", "expand", "synth", "tools"),
@@ -80,7 +80,7 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     flag_value=DETECT,
     expose_value=False,
     callback=_install_completion,
-    help="Install shell completion; the shell is detected if not given.",
+    help="Install shell completion; by default, for the current shell.",
 )
 @click.version_option(package_name="callmark", message="callmark %(version)s")
 @option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error (works anywhere on the command line).")
@@ -88,8 +88,8 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     TRUST,
     is_flag=True,
     expose_value=False,
-    help="Allow what a run folder, a callmark.toml in the current folder or .env runs, imports or sends, now and later (works anywhere on "
-    "the command line).",
+    help="Trust the run folder, ./callmark.toml and .env, now and in future runs: run the commands, import the modules and send "
+    "the requests that they name (works anywhere on the command line).",
 )
 def callmark() -> None:
     """Measure tool calling: does the model call the right tool with the right arguments?
@@ -103,7 +103,7 @@ def callmark() -> None:
       callmark stats train.jsonl                            describe a dataset
       callmark run eval.jsonl --model openai:gpt-4.1-mini   run and grade a model
 
-    callmark COMMAND --help describes a command.
+    Run callmark COMMAND --help for details on a command.
     """
 
 

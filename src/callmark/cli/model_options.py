@@ -59,13 +59,13 @@ def model_options() -> Callable[[Command], Command]:
                 group="Model",
                 type=click.Choice(get_args(TrailingAssistant)),
                 show_default="drop",
-                help="What to do with assistant messages at the end of a prompt.",
+                help="Drop or keep assistant messages at the end of a prompt.",
             ),
             option(
                 "--constrained",
                 group="Model",
                 is_flag=True,
-                help="Like --tools-in-prompt, with the response constrained to a JSON schema of the tools.",
+                help="Like --tools-in-prompt, but constrain the response to a JSON schema of the tools.",
             ),
             option(
                 "--tools-in-prompt",
@@ -97,7 +97,7 @@ def env_option(group: str, programs: str) -> Callable[[Command], Command]:
         group=group,
         multiple=True,
         metavar="NAME",
-        help=f"Environment variable to pass on to {programs}, which otherwise gets only basic variables such as PATH and HOME. Repeatable.",
+        help=f"Environment variable to pass to {programs}, which otherwise inherits only a few, such as PATH and HOME. Repeatable.",
     )
 
 

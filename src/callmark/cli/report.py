@@ -22,7 +22,7 @@ from callmark.cli.help import Command, argument, option
 )
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the path, the size, and what was left out.")
 def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """Write a self-contained HTML report of runs.
+    """Write a self-contained HTML report on one or more runs.
 
     The page is one file with metrics, charts, every case, and what changed between runs. It contains up to 20 MB of conversations, worst
     cases first.

@@ -4,7 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_warning, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DatasetOptions,
+    allow_no_calls_option,
+    dataset_options,
+    print_warning,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.exit_status import WITH_ERRORS
 from callmark.cli.help import Command, argument, option
 from callmark.cli.model_options import ModelOptions, env_option, model_options
@@ -47,7 +54,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     "cases",
     metavar="CASES",
     text="Decision points (from callmark expand) or conversations (cut into decision points), or - for standard input. "
-    "With --resume, the folder of a run.",
+    "With --resume, a run folder.",
 )
 @option("-m", "--model", "models", group="Model", multiple=True, metavar="MODEL", help="Model, or a name from callmark.toml. Repeatable.")
 @option(
@@ -57,13 +64,14 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     is_eager=True,
     expose_value=False,
     callback=_list_models,
-    help="List the supported and configured models, and which keys are missing.",
+    help="List the supported and configured models, with the keys that are missing.",
 )
 @model_options()
 @env_option("Model", "cmd:COMMAND")
+@allow_no_calls_option()
 @option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
 @option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Run every case K times.")
-@option("--resume", group="Run", is_flag=True, help="Resume a run: request missing predictions, and retry errors.")
+@option("--resume", group="Run", is_flag=True, help="Resume an interrupted run: request missing predictions and retry errors.")
 @option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
 @option(
     "--concurrency",
@@ -83,8 +91,14 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     show_default="5",
     help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
 )
-@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
-@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
+    "--max-cost",
+    group="Limits",
+    metavar="AMOUNT",
+    type=POSITIVE_NUMBER,
+    help="Stop at a cost of AMOUNT (needs prices in callmark.toml).",
+)
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N input and output tokens in total.")
 @option(
     "-e",
     "--evaluator",
@@ -109,13 +123,14 @@ def command(
     rpm: float | None,
     timeout: float | None,
     retries: int | None,
+    allow_no_calls: bool,
     options: DatasetOptions,
     model_options: ModelOptions,
     **others: Any,
 ) -> int:
-    """Run models on every decision point, and grade their predictions.
+    """Run models on every decision point and grade their predictions.
 
-    A model receives the messages before a decision point, and predicts the next tool call. Each prediction is saved when it arrives, so an
+    A model receives the messages before a decision point and predicts the next tool call. Each prediction is saved when it arrives, so an
     interrupted run can be resumed. Each model gets its own run folder.
 
     \b
@@ -133,7 +148,9 @@ def command(
     refuse_rejects_alone(options)
     refuse_same_file(file=cases, rejects=options.rejects)
     with options.reader() as reader, progress_bars() as progress:
-        grade_options = GradeOptions(1, reader.on_bad, intervals="all" if as_json else "headline", detailed=as_json)
+        grade_options = GradeOptions(
+            1, reader.on_bad, intervals="all" if as_json else "headline", detailed=as_json, allow_no_calls=allow_no_calls
+        )
         runs = run(
             CaseSelection(cases, options.format_name, options.tools),
             models,

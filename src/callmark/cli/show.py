@@ -20,7 +20,7 @@ from callmark.wording import pluralize
 @option("--id", "row_id", group="Row", metavar="ID", help="Show the row with this ID.")
 @option("--most-calls", group="Row", is_flag=True, help="Show the row with the most calls.")
 @option("--search", group="Row", metavar="TEXT", help="Show the first row that contains TEXT, ignoring case.")
-@option("--full", group="Output", is_flag=True, help="Print long texts in full.")
+@option("--full", group="Output", is_flag=True, help="Do not shorten long text.")
 @option("--markdown", "as_markdown", group="Output", is_flag=True, help="Print Markdown.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the row as it is in the file.")
 @dataset_options()
@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Show one conversation: messages, tool calls and results.
 
-    Shows the first row of the file unless an option selects another. Long texts are shortened.
+    Shows the first row of the file unless an option selects another. Long text is shortened.
     """
     if sum((number is not None, row_id is not None, most_calls, search is not None)) > 1:
         raise BadInput("only one of --row, --id, --most-calls and --search can be given: each selects a row")
@@ -65,11 +65,11 @@ def command(
         if number is not None:
             raise BadInput(f"{file}: no row {number}; the file has {pluralize(rows, 'row')}")
         criterion = f"has the ID {row_id!r}" if row_id is not None else f"contains {search!r}"
-        raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "--row N selects a row by its line.")
+        raise BadInput(f"{file}: no row {criterion} ({pluralize(rows, 'row')} read)", "Use --row N to select a row by its line number.")
     if as_json:
         click.echo(selected.original.row.rstrip())
     elif as_markdown:
-        click.echo(markdown(selected, fold=None if full else FOLD), nl=False)
+        click.echo(markdown(selected, case=dataset.case_of(selected), fold=None if full else FOLD), nl=False)
     else:
         from callmark.reporting.terminal import make_console
 
@@ -83,7 +83,7 @@ def command(
             f"{pluralize(len(selected.messages), 'message')}, {pluralize(_count_calls(selected), 'call')}",
         )
         console.print()
-        show_conversation(console, selected, fold=None if full else FOLD)
+        show_conversation(console, selected, case=dataset.case_of(selected), fold=None if full else FOLD)
     if search is not None and matches > 1:
         print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first one.")
 

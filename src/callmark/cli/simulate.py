@@ -22,14 +22,14 @@ from callmark.errors import BadInput
         "callmark simulate runs/bot --resume",
     ),
 )
-@argument("scenarios", metavar="SCENARIOS", text="Scenarios, or - for standard input. With --resume, the folder of a run.")
+@argument("scenarios", metavar="SCENARIOS", text="Scenarios, or - for standard input. With --resume, a run folder.")
 @option(
     "-a", "--agent", "agents", group="Simulation", multiple=True, metavar="AGENT", help="Agent, or a name from callmark.toml. Repeatable."
 )
 @option("-u", "--user", group="Simulation", metavar="USER", show_default="rule-based", help="Simulated user.")
 @option("-t", "--tools", group="Simulation", multiple=True, metavar="TOOLS", help="Tools that the agent can call. Repeatable.")
-@option("--system", group="Simulation", metavar="FILE", help="System prompt of the agent.")
-@option("--judge", group="Simulation", metavar="MODEL", show_default="rules", help="Model that decides whether the task is completed.")
+@option("--system", group="Simulation", metavar="FILE", help="File with the agent's system prompt.")
+@option("--judge", group="Simulation", metavar="MODEL", show_default="rules", help="Model that decides whether the task is complete.")
 @option(
     "--max-turns", group="Simulation", metavar="N", type=POSITIVE_INTEGER, show_default="30", help="Maximum user turns per conversation."
 )
@@ -46,11 +46,16 @@ from callmark.errors import BadInput
 @model_options()
 @option("--limit", group="Run", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N scenarios.")
 @option("--trials", group="Run", metavar="K", type=POSITIVE_INTEGER, show_default="1", help="Simulate every scenario K times.")
-@option("--resume", group="Run", is_flag=True, help="Resume a run: simulate missing conversations, and retry errors.")
+@option("--resume", group="Run", is_flag=True, help="Resume an interrupted run: simulate missing conversations and retry errors.")
 @option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
 @option("--concurrency", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="Maximum concurrent conversations.")
 @option(
-    "--timeout", group="Limits", metavar="SECONDS", type=POSITIVE_NUMBER, show_default="120", help="Timeout for one response of the agent."
+    "--timeout",
+    group="Limits",
+    metavar="SECONDS",
+    type=POSITIVE_NUMBER,
+    show_default="120",
+    help="Timeout for one response from the agent.",
 )
 @option(
     "--retries",
@@ -60,8 +65,14 @@ from callmark.errors import BadInput
     show_default="5",
     help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
 )
-@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
-@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
+    "--max-cost",
+    group="Limits",
+    metavar="AMOUNT",
+    type=POSITIVE_NUMBER,
+    help="Stop at a cost of AMOUNT (needs prices in callmark.toml).",
+)
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N input and output tokens in total.")
 @option(
     "-e",
     "--evaluator",
@@ -72,10 +83,10 @@ from callmark.errors import BadInput
     show_default="process, state, effort",
     help="Evaluator: process, state, policy, effort, call, schema, or your own as MODULE:NAME. Repeatable.",
 )
-@option("--policy", group="Evaluators", metavar="FILE", help="YAML rules for the policy evaluator.")
+@option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="agent and time", help="Name of the run.")
-@option("--details", group="Output", is_flag=True, help="Add breakdowns by scenario type, function, argument and trial (one agent only).")
+@option("--details", group="Output", is_flag=True, help="Add breakdowns by scenario type, tool, argument and trial (one agent only).")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: for each agent, the same as grade --json.")
 @dataset_options(tools=False)
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
@@ -92,15 +103,15 @@ def command(
     model_options: ModelOptions,
     **others: Any,
 ) -> int:
-    """Simulate conversations with agents, and grade the agents.
+    """Simulate users who talk to agents, and grade the agents.
 
-    A simulated user talks to each agent about every scenario until the task is completed or a limit is reached. The agent's tool calls are
+    A simulated user plays every scenario with each agent until the task is complete or a limit is reached. The agent's tool calls are
     executed, recorded and graded.
 
     \b
     Agents:
       any model that callmark run supports, with --tools; or a chatbot that
-      reports its calls: python:MODULE:FUNCTION   chatbot:URL
+      executes and reports its own calls: python:MODULE:FUNCTION   chatbot:URL
     Tools:
       mcp:COMMAND   mcp:URL   python:MODULE   python:MODULE:CLASS
       recorded:FILE           openapi:FILE
@@ -138,7 +149,7 @@ def read_text_file(name: str, path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{name}: {path}: {_read_problem(error)}") from None
     if "\0" in text:
-        raise BadInput(f"{name}: {path}: not a text file, it contains zero bytes")
+        raise BadInput(f"{name}: {path}: not a text file: it contains null bytes")
     if not text.strip():
         raise BadInput(f"{name}: {path}: the file is empty")
     return text

@@ -13,7 +13,7 @@ from callmark.wording import pluralize
 @click.command(
     "split", cls=Command, examples=("callmark split all.jsonl -o data", "callmark split all.jsonl -o data --valid 0.1 --seed 11")
 )
-@argument("file", metavar="FILE", text="Dataset: JSONL, a JSON array or one JSON object, optionally compressed with gzip or zstd.")
+@argument("file", metavar="FILE", text="Dataset: JSONL, a JSON array or a single JSON object, optionally compressed with gzip or zstd.")
 @option(
     "--valid",
     group="Split",
@@ -21,7 +21,7 @@ from callmark.wording import pluralize
     default=0.2,
     show_default=True,
     metavar="FRACTION",
-    help="Fraction of the conversations for validation.",
+    help="Fraction of conversations to hold out for validation.",
 )
 @option("--seed", group="Split", type=Integer(), default=7, show_default=True, metavar="N", help="Random seed.")
 @option("-o", "--out", group="Output", metavar="DIR", required=True, help="Folder for train.jsonl and valid.jsonl.")
@@ -31,7 +31,7 @@ def command(file: str, out: str, valid: float, seed: int, as_json: bool, options
     """Split a dataset into training and validation sets.
 
     Splits by conversation, stratified by the set of tools that are called. Near-duplicates and decision points of the same conversation
-    stay on one side. Rows are written unchanged. The same rows and seed give the same split.
+    always go to the same side of the split. Rows are written unchanged. The same rows and seed give the same split.
     """
     from callmark.api.datasets import TRAIN, VALID, refuse_pipe, split
 

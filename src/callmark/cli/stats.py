@@ -23,7 +23,7 @@ from callmark.wording import pluralize
 )
 @argument("files", nargs=-1, required=True, metavar="FILE...", text=DATASET)
 @option("--charts", group="Output", metavar="DIR", help="Write charts to DIR as SVG, PNG and Vega-Lite (needs callmark[charts]).")
-@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: an object, or a list if there are several files.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: one object, or a list for several files.")
 @dataset_options()
 def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None, as_json: bool) -> None:
     """Describe a dataset: lengths, tools, sequences, arguments.

@@ -33,10 +33,15 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     ),
 )
 @option("-t", "--tools", group="Conversations", multiple=True, metavar="TOOLS", show_default="a retail store", help=_TOOLS)
-@option("--world", group="Conversations", metavar="WORLD", help="World that plans the conversations: retail, or one from a package.")
+@option("--world", group="Conversations", metavar="WORLD", help="Domain to generate plans for: retail, or one from an installed package.")
 @option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
-@option("--policy", group="Conversations", metavar="FILE", help="Policy text: the system prompt of every conversation.")
-@option("--rules", group="Conversations", metavar="FILE", help="Policy rules in YAML; conversations that break one are rejected.")
+@option(
+    "--system",
+    group="Conversations",
+    metavar="FILE",
+    help="File with the system prompt of every conversation, for example a policy document.",
+)
+@option("--policy", group="Conversations", metavar="FILE", help="Policy rules in YAML; conversations that violate a rule are rejected.")
 @option(
     "-a", "--agent", group="Conversations", metavar="AGENT", show_default="rule-based expert", help="Agent, or a name from callmark.toml."
 )
@@ -49,10 +54,16 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     metavar="FRACTION",
     type=FRACTION,
     show_default=str(VALID_SHARE),
-    help="Fraction of conversations for valid.jsonl.",
+    help="Fraction of conversations to hold out in valid.jsonl.",
 )
 @option("--scenarios-only", group="Scenarios", is_flag=True, help="Generate scenarios from templates instead of conversations.")
-@option("--templates", group="Scenarios", metavar="FILE", show_default="the help desk's", help="YAML list of templates.")
+@option(
+    "--templates",
+    group="Scenarios",
+    metavar="FILE",
+    show_default="the built-in help desk templates",
+    help="YAML file with a list of scenario templates.",
+)
 @option(
     "--tables", group="Scenarios", metavar="DIR", show_default="tables, next to the templates", help="Folder of CSV files, one per table."
 )
@@ -62,15 +73,21 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     group="Run",
     metavar="N",
     type=POSITIVE_INTEGER,
-    show_default=f"{NUMBER}, or all --scenarios",
+    show_default=f"{NUMBER}, or one per scenario in --scenarios",
     help="Number of conversations or scenarios.",
 )
 @option("--seed", group="Run", metavar="N", type=Integer(), default=SEED, show_default=True, help="Random seed.")
-@option("--resume", group="Run", is_flag=True, help="Resume: simulate missing conversations, and retry errors.")
+@option("--resume", group="Run", is_flag=True, help="Resume an interrupted run: simulate missing conversations and retry errors.")
 @option("--no-cache", group="Run", is_flag=True, help="Ignore the response cache.")
 @option("--concurrency", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="Maximum concurrent conversations.")
-@option("--max-cost", group="Limits", metavar="AMOUNT", type=POSITIVE_NUMBER, help="Stop at this cost (needs prices in callmark.toml).")
-@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N tokens, input and output together.")
+@option(
+    "--max-cost",
+    group="Limits",
+    metavar="AMOUNT",
+    type=POSITIVE_NUMBER,
+    help="Stop at a cost of AMOUNT (needs prices in callmark.toml).",
+)
+@option("--max-tokens-total", group="Limits", metavar="N", type=POSITIVE_INTEGER, help="Stop after N input and output tokens in total.")
 @option(
     "-o",
     "--out",
@@ -85,11 +102,11 @@ def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_on
     """Generate training conversations, or scenarios to simulate.
 
     An expert agent and a simulated user follow a plan, and the agent's tool calls are executed. A conversation is kept if it passes lint,
-    has no hallucinated values, reaches the planned end state and breaks no rules; otherwise it is rejected and replaced. Writes train.jsonl
-    and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
+    has no hallucinated values, reaches the planned end state and violates no policy rule; otherwise it is rejected and replaced. Writes
+    train.jsonl and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
 
-    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the column title of a row of tickets.csv. Columns
-    whose names end in :json contain JSON, all others text.
+    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the value in the column title of a row of
+    tickets.csv. Columns whose names end in :json contain JSON; all others contain text.
     """
     if scenarios_only:
         _refuse_given(
@@ -134,21 +151,21 @@ def _synthesize_scenarios(out: str, templates: str | None, tables: str | None, *
         )
 
 
-def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, valid: float | None, **options: Any) -> int:
+def _synthesize(out: str, *, as_json: bool, no_cache: bool, system: str | None, valid: float | None, **options: Any) -> int:
     """Synthesize conversations, show the report and return the exit status."""
     from callmark.cli.simulate import read_text_file
     from callmark.reporting.progress import progress_bars
     from callmark.reporting.safety import one_line
     from callmark.synthesis.synth import synth
 
-    if policy is not None and policy.endswith((".yaml", ".yml")):
-        raise BadInput(f"--policy: expected the policy as text, got the YAML file {policy}", "Pass rules with --rules FILE.")
-    text = None if policy is None else read_text_file("--policy", policy)
+    if system is not None and system.endswith((".yaml", ".yml")):
+        raise BadInput(f"--system: expected a text file, got the YAML file {system}", "Pass policy rules with --policy FILE.")
+    text = None if system is None else read_text_file("--system", system)
     try:
         with progress_bars() as progress:
             report = synth(
                 out,
-                policy=text,
+                system=text,
                 valid=VALID_SHARE if valid is None else valid,
                 cache=not no_cache,
                 progress=progress,
@@ -156,7 +173,7 @@ def _synthesize(out: str, *, as_json: bool, no_cache: bool, policy: str | None, 
                 **options,
             )
     except KeyboardInterrupt:
-        print_stderr("callmark: finished conversations are saved. Resume with the same command and --resume.")
+        print_stderr("callmark: finished conversations are saved. To resume, repeat the command with --resume.")
         raise
     if as_json:
         import msgspec

@@ -17,11 +17,12 @@ def describe_usage_error(error: click.ClickException) -> str:
             near = f". Did you mean {_join_or(error.possibilities)}?" if error.possibilities else ""
             return f"unknown option {error.option_name!r}{near}"
         case click.BadOptionUsage():
-            problem = "needs a value" if "requires" in error.message else "does not take a value"
-            return f"{error.option_name} {problem}"
+            problem = ": expected a value" if "requires" in error.message else " does not take a value"
+            return f"{error.option_name}{problem}"
         case click.MissingParameter(param=click.Parameter() as parameter):
             choices = f": expected {_join_or(parameter.type.choices)}" if isinstance(parameter.type, click.Choice) else ""
-            return f"{_name(parameter)} is missing{choices}"
+            kind = "option" if isinstance(parameter, click.Option) else "argument"
+            return f"missing {kind} {_name(parameter)}{choices}"
         case click.BadParameter(param=click.Parameter() as parameter):
             if isinstance(parameter.type, click.Choice) and (found := _CHOICE.match(error.message)):
                 place = f"{_name(parameter)}: " if isinstance(parameter, click.Option) else ""

@@ -7,14 +7,14 @@ from callmark.cli.numbers import Integer
 
 
 @click.command("view", cls=Command, examples=("callmark view", "callmark view data/runs --port 8000 --no-browser"))
-@argument("folder", metavar="[DIR]", default="runs", text="Folder of runs, or one run folder; the default is runs.")
-@option("--port", metavar="N", type=Integer(0, 65535), default=0, show_default="any free port", help="Port of the server.")
-@option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@argument("folder", metavar="[DIR]", default="runs", text="Folder of runs, or a single run folder; the default is runs.")
+@option("--port", metavar="N", type=Integer(0, 65535), default=0, show_default="any free port", help="Port to listen on.")
+@option("--no-browser", is_flag=True, help="Print the URL without opening a browser.")
 def command(folder: str, port: int, no_browser: bool) -> None:
     """View runs in the browser: metrics, charts, cases, comparisons.
 
-    Serves every run in DIR, including runs in progress. The server never writes, and accepts only requests from this machine with the
-    token in the address. Ctrl-C stops it.
+    Serves every run in DIR, including runs in progress. The server never changes a run, and accepts only requests from this machine that
+    contain the token in the URL. Press Ctrl-C to stop the server.
     """
     from callmark.api.runs import view
 

@@ -19,10 +19,10 @@ from callmark.calls.messages import call_text
 from callmark.errors import BadInput
 from callmark.types import Call, Case, Conversation, Message, Source, SourceRow
 
-Parallel = Literal["apart", "together"]
+Parallel = Literal["separate", "together"]
 
 
-def expand(rows: Iterable[Conversation], *, parallel: Parallel = "apart", abstain: bool = False) -> Iterator[Case]:
+def expand(rows: Iterable[Conversation], *, parallel: Parallel = "separate", abstain: bool = False) -> Iterator[Case]:
     """Yield the decision points of every conversation, in order. Repeated conversation ids get the suffix `~2`, `~3`, …"""
     for row, name in with_unique_ids(rows):
         yield from decision_points(row, parallel=parallel, abstain=abstain, name=name)
@@ -50,8 +50,9 @@ def with_unique_ids(rows: Iterable[Conversation]) -> Iterator[tuple[Conversation
     used: set[str] = set()
     for row in rows:
         if isinstance(row, Case):
-            what = "scenario" if row.is_scenario else "decision point"
-            raise BadInput(f"{_location(row)}expected a conversation to cut into decision points, got the {what} {row.id!r}")
+            what, commands = ("scenario", "simulate") if row.is_scenario else ("decision point", "grade or callmark run")
+            hint = f"The file already contains test cases. Pass it to callmark {commands}."
+            raise BadInput(f"{_location(row)}expected a conversation to cut into decision points, got the {what} {row.id!r}", hint)
         name = row.id
         while name in used:
             repeats[row.id] += 1
@@ -65,7 +66,7 @@ def _location(row: Conversation) -> str:
 
 
 def decision_points(
-    conversation: Conversation, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None
+    conversation: Conversation, *, parallel: Parallel = "separate", abstain: bool = False, name: str | None = None
 ) -> Iterator[Case]:
     """Yield the decision points of one conversation. `name` replaces its id."""
     histories = Histories(conversation)
@@ -73,7 +74,7 @@ def decision_points(
         yield histories.complete(point)
 
 
-def cut(histories: Histories, *, parallel: Parallel = "apart", abstain: bool = False, name: str | None = None) -> Iterator[Case]:
+def cut(histories: Histories, *, parallel: Parallel = "separate", abstain: bool = False, name: str | None = None) -> Iterator[Case]:
     """Yield the decision points of one conversation without their messages and tools, which `Histories.complete` adds."""
     conversation = histories.conversation
     messages = conversation.messages

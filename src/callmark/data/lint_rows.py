@@ -44,7 +44,11 @@ def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: 
                 )
             if listed and call.name and call.name not in listed:
                 yield make_finding(
-                    "unknown_tool", row, f"{call.name} is not a listed tool ({pluralize(len(listed), 'tool')} listed)", index, call.name
+                    "unknown_tool",
+                    row,
+                    f"{call.name} is not one of the available tools ({pluralize(len(listed), 'tool')})",
+                    index,
+                    call.name,
                 )
             elif check_values and call.name in listed and not call.malformed:
                 if problem := schemas.problem(call.name):

@@ -31,6 +31,7 @@ def load(
     format_name: str | None = None,
     tools: str | PathLike[str] | None = None,
     skip_bad: bool = False,
+    cases: bool = False,
 ) -> Dataset:
     """Open a dataset.
 
@@ -46,6 +47,7 @@ def load(
         format_name: Format of the rows, such as `openai` or `sharegpt`. By default it is detected from the first valid row.
         tools: File with the tools for rows that have none: a JSON list, or one tool per line.
         skip_bad: Skip rows that cannot be read, and count them in `dataset.bad_rows`.
+        cases: Read the case of rows that are both a conversation and a case, such as recorded simulations and preference pairs.
 
     Returns:
         The dataset, an iterable of `Conversation` or `Case`.
@@ -58,7 +60,7 @@ def load(
         return source
     context = load_tools(fspath(tools)) if tools is not None else None
     path_or_items = fspath(source) if isinstance(source, str | PathLike) else source
-    return Dataset(path_or_items, format_name=format_name, context=context, on_bad=(lambda bad: None) if skip_bad else None)
+    return Dataset(path_or_items, format_name=format_name, context=context, on_bad=(lambda bad: None) if skip_bad else None, cases=cases)
 
 
 def write(

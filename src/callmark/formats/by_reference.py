@@ -110,14 +110,15 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
     source = Source(wire.source.conversation, wire.source.message, wire.source.call)
     histories = context.references.histories(source.conversation, lambda text, at: _read_conversation(text, at, context))
     _check_source(source, histories.conversation)
-    expected, texts, body, alternatives = openai.read_expected_output(wire.expected_output)
+    output = openai.read_expected_output(wire.expected_output)
     original = SourceRow(
-        row=row, expected=expected, expected_texts=texts, expected_body=body, conversation=histories.conversation
+        row=row, expected=output.calls, expected_texts=output.texts, expected_body=output.body, conversation=histories.conversation
     )  # fmt: skip
     group = wire.group if isinstance(wire.group, str) else None
     name = row_id(wire.id, place)
     return Case(
-        name, place=place, original=original, expected=expected, alternatives=alternatives, source=source, group=group
+        name, place=place, original=original, expected=output.calls, alternatives=output.alternatives, behavior=output.behavior,
+        source=source, group=group, states_expectation=output.is_stated,
     ), histories  # fmt: skip
 
 
@@ -190,7 +191,7 @@ def _read_conversation(text: bytes, place: Place, context: ReadContext) -> Histo
     wire = _decode(_decode_conversation, text, "conversation")
     for key in ("tools", "functions"):
         if key in _decode_fields(text):
-            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in the rows before")
+            raise BadInput(f"conversation.{key}: expected tools_ref, the ID of a list of tools in an earlier row")
     body = b'{"messages":%b}' % bytes(wire.messages)
     try:
         found = openai.read(body, place, ReadContext())

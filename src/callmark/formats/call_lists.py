@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.messages import ABSENT
-from callmark.calls.shapes import named_call, read_call_text
+from callmark.calls.shapes import named_call, read_call_text, unwrap
 from callmark.errors import BadInput
 from callmark.formats.json_fields import decode_list, json_kind, read_text, wrong_type
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
@@ -39,22 +39,22 @@ _decode_list_or_object = msgspec.json.Decoder(list[Raw] | dict[str, Raw] | None)
 
 
 def read_call_list(raw: Raw | bytes, field: str) -> tuple[Call, ...]:
-    """Return the calls in a list of any shape. Null is an empty list, a single object is a list of one, and a JSON string is decoded.
+    """Return the calls in a list of any shape, unwrapped.
 
-    Anything else raises `BadInput` that names the field.
+    Null is an empty list, a single object is a list of one, and a JSON string is decoded. Anything else raises `BadInput` that names the field.
     """
     own = field == OWN_KEY
     try:
         calls = [read_common_call(wire, own=own) for wire in _decode_common(raw)]
         if None not in calls:
-            return tuple(cast("list[Call]", calls))
+            return unwrap(tuple(cast("list[Call]", calls)))
     except msgspec.MsgspecError:
         pass
     match json_kind(raw):
         case "[":
-            return tuple([_read_any_call(bytes(text), own=own) for text in decode_list(raw)])
+            return unwrap(tuple([_read_any_call(bytes(text), own=own) for text in decode_list(raw)]))
         case "{":
-            return (_read_any_call(bytes(raw), own=own),)
+            return unwrap((_read_any_call(bytes(raw), own=own),))
         case "n":
             return ()
         case '"':

@@ -5,6 +5,7 @@ reading continues. A malformed call does not make a row bad. Lone surrogates in 
 be used.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import chain, islice
@@ -12,6 +13,7 @@ from typing import Any, Self
 
 from msgspec import Struct, structs
 
+from callmark.calls.content_parts import UNKNOWN_PARTS
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import items
@@ -24,7 +26,7 @@ from callmark.formats.rows import Rows, Split
 from callmark.formats.shared_file import SharedFile
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
-from callmark.wording import end_sentence
+from callmark.wording import end_sentence, pluralize
 
 BLOCK = 64  # rows per block, when several readers share a file
 DEFAULT_FORMAT = "openai"
@@ -58,6 +60,7 @@ class Dataset:
         digest: Compute `digest()` over all rows, whatever the part.
         name: Name of the file in messages; its path by default.
         file: The file, if it is already open.
+        cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -68,6 +71,10 @@ class Dataset:
         row_index: Index of the last row read, counting bad rows, but not blank lines and rows that only define what others use.
         row_bytes: Number of bytes of all rows in the last iteration, without compression.
         row_kind: `conversations`, `decision points` or `scenarios`, by the first valid row.
+        unknown_parts: Number of content parts of unknown types in the last iteration, by type. They are kept, but not understood.
+        has_calls: Whether a row so far in the last iteration has a call, or says that no call is expected. If none does, the file was
+            probably not understood. For cases, only expected calls count.
+        is_read: Whether the last iteration read all rows.
 
     Raises:
         BadInput: The file is missing or empty, its format is not recognized, or no row in it can be read.
@@ -84,17 +91,22 @@ class Dataset:
         digest: bool = False,
         name: str | None = None,
         file: SharedFile | None = None,
+        cases: bool = False,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
         self.name = name or (scrub(source) if isinstance(source, str) else items.NAME)
         self.on_bad = on_bad
+        self.cases = cases
         self.bad_rows = 0
         self.good_rows = 0
         self.repaired_rows = 0
         self.row_index = -1
         self.row_bytes = 0
         self.row_kind = "conversations"
+        self.unknown_parts: Counter[str] = Counter()
+        self.has_calls = False
+        self.is_read = False
         self._items = None if isinstance(source, str) else Items(source, split_container)
         self._given_name = name
         self._file = file
@@ -109,7 +121,10 @@ class Dataset:
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
         self.bad_rows = self.good_rows = self.repaired_rows = self.row_bytes = 0
+        self.has_calls = self.is_read = False
+        self.unknown_parts.clear()
         self._context.references.clear()
+        self._context.left_out.clear()
         definitions = 0
         own_part, parts = self.part
         try:
@@ -129,19 +144,25 @@ class Dataset:
                 conversation = self._read(Place(rows.name if self._items is None else "", number, rows.unit), row)
                 if conversation is not None:
                     self.good_rows += 1
+                    if not self.has_calls:
+                        self.has_calls = _has_calls(conversation)
                     yield conversation
         finally:
             rows.close()
         if not self.good_rows and parts == 1:
             raise self._no_rows(rows.name, definitions)
+        self.is_read = True
 
     def digest(self) -> str:
         """Return the digest of all rows, after a complete iteration; empty if the dataset was opened without `digest`."""
         return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""
 
-    def counts(self) -> dict[str, str | int]:
-        """Return the format and the counts of the last iteration, for JSON output."""
-        return {"format": self.format.name, "bad_rows": self.bad_rows, "repaired_rows": self.repaired_rows}
+    def counts(self) -> dict[str, Any]:
+        """Return the format and the counts of the last iteration, for JSON output. `unknown_parts` and `no_calls` only if there are any."""
+        counts: dict[str, Any] = {"format": self.format.name, "bad_rows": self.bad_rows, "repaired_rows": self.repaired_rows}
+        if self.unknown_parts:
+            counts["unknown_parts"] = dict(self.unknown_parts)
+        return counts if self.has_calls or not self.is_read else {**counts, "no_calls": True}
 
     def __enter__(self) -> Self:
         return self
@@ -164,6 +185,20 @@ class Dataset:
         )
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
         return f"<b>{escape(self.name)}</b> · {escape(self.format.title)}<table>{head}{rows}</table>"
+
+    def case_of(self, row: Conversation) -> Case | None:
+        """Return the case in a row that is both a conversation and a case; None for any other row, and for a case that cannot be read."""
+        if self.format.read_case is None or isinstance(row, Case) or not row.original.row or row.place is None:
+            return None
+        try:
+            return self.format.read_case(row.original.row, row.place, self._context)
+        except (ValueError, RecursionError, BadInput):
+            return None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What was left out of the rows of the last iteration because it is not part of the data, with its number."""
+        return dict(self._context.left_out)
 
     @property
     def default_tools(self) -> bytes:
@@ -262,18 +297,27 @@ class Dataset:
             self._report_bad(place, row, error)
         return None
 
+    def reread(self, row: bytes, place: Place) -> Conversation:
+        """Return the conversation in a row that replaces one of this dataset. A row that cannot be read raises what the format raises."""
+        return self.format.reader(cases=self.cases)(row, place, self._context)
+
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
-        if row.startswith(b"["):
-            row = wrap_list(row)
+        counting = UNKNOWN_PARTS.set(self.unknown_parts)
         try:
-            return self.format.read(row, place, self._context)
+            return self._read_repaired(place, wrap_list(row) if row.startswith(b"[") else row)
+        finally:
+            UNKNOWN_PARTS.reset(counting)
+
+    def _read_repaired(self, place: Place, row: bytes) -> Conversation | None:
+        try:
+            return self.format.reader(cases=self.cases)(row, place, self._context)
         except (ValueError, RecursionError, BadInput) as error:
             repaired = escape_surrogates(row)
             if repaired == row:
                 self._report_bad(place, row, error)
                 return None
             try:
-                conversation = _reject_surrogates(self.format.read(repaired, place, self._context))
+                conversation = _reject_surrogates(self.format.reader(cases=self.cases)(repaired, place, self._context))
             except (ValueError, RecursionError, BadInput) as second:
                 self._report_bad(place, row, second)
                 return None
@@ -287,6 +331,23 @@ class Dataset:
         reason = explain(row, error)
         self._first_reason = self._first_reason or reason
         self.on_bad(BadRow(place, reason, row))
+
+
+def no_calls_error(name: str, rows: int, row_kind: str, title: str) -> BadInput:
+    """Return the error for a file in which no call was found: it was probably not understood."""
+    found = pluralize(rows, row_kind.removesuffix("s"))
+    return BadInput(
+        f"{name}: no tool call found in {found} ({title}): the file expects nothing of a model",
+        f"callmark show {name} shows how a row is read; --from FORMAT reads it in another format. "
+        "If it is right that there are no calls, pass --allow-no-calls.",
+    )
+
+
+def _has_calls(row: Conversation) -> bool:
+    """Return whether a row has calls, or says that none is expected."""
+    if not isinstance(row, Case):
+        return any(message.calls for message in row.messages)
+    return bool(row.expected or row.alternatives or row.states_expectation)
 
 
 def file_digest(path: str, *, regular: bool = False) -> str:

@@ -4,29 +4,34 @@ Accepts `tools` or the legacy `functions`, as a list or a JSON string, missing o
 tables, padded with nulls. Messages are written as they were read, including unknown keys.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark.calls.call_containers import unknown_container, unread_containers
+from callmark.calls.content_parts import UNKNOWN_PARTS
 from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
     ABSENT,
-    AnyMessage,
     CommonMessage,
     build_messages,
     call_text,
     expected_texts,
     explain_validation_error,
     message_texts,
-    read_messages,
+    plain_texts,
+    read_any_messages,
 )
+from callmark.calls.shapes import unwrap
+from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.argument_padding import unpad_messages
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Message, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -60,12 +65,8 @@ class _OwnRow(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class _AnyRow(_Fields, gc=False):
-    messages: list[AnyMessage] | None = None
+    messages: Raw = ABSENT
     source: Any = None
-
-
-class _RawMessages(Struct):
-    messages: Raw
 
 
 class _Expected(Struct):
@@ -76,12 +77,14 @@ class _Expected(Struct):
 
 _decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
-_decode_raw_messages = msgspec.json.Decoder(_RawMessages).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
+_decode_value = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
+_TEXT_CALL = re.compile(r"""(?<!`)<tool_call>\s*+\[?\s*+\{\s*+["'](?:name|arguments|function|tool)["']""")
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
 
 
@@ -91,7 +94,6 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     What the row shares with the previous one is not decoded again, if it can be cut out safely.
     """
     body: bytes | Raw = row
-    texts: Sequence[bytes] = ()
     wire: _OwnRow | _CommonRow | _AnyRow | None = None
     shortened = context.delta.shorten(row)
     if shortened is not None:
@@ -103,60 +105,100 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         check_utf8(row)
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
         wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
-    if wire is not None and shortened is not None and wire.messages is not None:
+    texts: Sequence[Text] = ()
+    if wire is not None and shortened is not None and isinstance(wire.messages, list):
         raw_tools, tools = context.delta.tools
         messages = build_messages(wire.messages)
         if shortened.from_middle:
             messages = (*shortened.messages, *messages)
-            context.delta.store_messages(row, shortened, messages)
+            if not UNKNOWN_PARTS.get():  # otherwise parts of shared messages would be counted only once
+                context.delta.store_messages(row, shortened, messages)
         else:
             body = shortened.body
     else:
         wire = _decode(row)
         outer = wire
-        if wire.messages is None and wire.item is not ABSENT:
+        if wire.messages in (None, ABSENT) and wire.item is not ABSENT:
             body = wire.item
             wire = _decode(body, "item")
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not ABSENT), ABSENT)
         raw_tools, tools = context.read_tools(bytes(found))
-        if wire.messages is None:
+        if isinstance(wire, _AnyRow):
+            unpadded = unpad_messages(bytes(wire.messages), tools) if b"null" in row and bytes(wire.messages).startswith(b"[") else None
+            if unpadded is None:
+                messages, texts = _read_any(wire.messages, body)
+            else:
+                messages, texts = _read_any(Raw(b"[" + b",".join(unpadded) + b"]"), body)
+                texts, body = texts or unpadded, b""
+        elif wire.messages is None:
             raise BadInput("messages is missing")
-        unpadded = (
-            unpad_messages(bytes(_decode_raw_messages(body).messages), tools) if wire.__class__ is _AnyRow and b"null" in row else None
-        )
-        if unpadded is None:
-            messages = build_messages(wire.messages)
         else:
-            texts, body = unpadded, b""
-            messages = read_messages(b"[" + b",".join(texts) + b"]")
+            messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
+    if b"tool_call>" in (shortened.body if shortened is not None else row):
+        _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
-    expected, expected_texts, expected_body, alternatives = read_expected_output(wire.expected_output)
+    output = read_expected_output(wire.expected_output)
     return Case(
         conversation_id,
         messages,
         tools,
         place,
-        SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls, expected, expected_texts, expected_body),
-        expected=expected,
-        alternatives=alternatives,
+        SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls, output.calls, output.texts, output.body),
+        expected=output.calls,
+        alternatives=output.alternatives,
+        behavior=output.behavior,
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
+        states_expectation=output.is_stated,
     )
 
 
-def read_expected_output(text: Raw) -> tuple[tuple[Call, ...], list[Raw], Text, tuple[tuple[Call, ...], ...]]:
-    """Return the expected calls, the JSON of each or the object that still has it, and the alternatives."""
+def _refuse_text_calls(messages: Sequence[Message]) -> None:
+    """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
+    if any(message.calls for message in messages):
+        return
+    for index, message in enumerate(messages):
+        if message.role == "assistant" and _TEXT_CALL.search(message.text):
+            raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
+
+
+class ExpectedOutput(NamedTuple):
+    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives and the behavior.
+
+    `is_stated` is False if there are no calls, and nothing says that none is expected.
+    """
+
+    calls: tuple[Call, ...]
+    texts: Sequence[Text] = ()
+    body: Text = b""
+    alternatives: tuple[tuple[Call, ...], ...] = ()
+    is_stated: bool = True
+    behavior: Behavior = ""
+
+
+def read_expected_output(text: Raw) -> ExpectedOutput:
+    """Return what an `expected_output` holds. A key that may hold calls, but is not known, and an unknown behavior raise `BadInput`."""
     expected = read_common_expected(text)
     if expected is not None:
-        return expected, [], text, ()
-    texts, alternatives = _decode_expected_output(text)
-    expected = tuple([read_expected_call_text(bytes(call)) for call in texts])
-    return expected, texts, b"", tuple([tuple([read_expected_call_text(bytes(call)) for call in calls]) for calls in alternatives])
+        return ExpectedOutput(expected, [], text)
+    texts, alternatives, fields = _decode_expected_output(text)
+    calls = tuple([read_expected_call_text(bytes(call)) for call in texts])
+    unwrapped = unwrap(calls)
+    is_stated = bool(calls or alternatives or "behavior" in fields or bytes(fields.get("tool_calls", b"")).startswith(b"["))
+    others = tuple([unwrap(tuple([read_expected_call_text(bytes(call)) for call in calls])) for calls in alternatives])
+    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, _read_behavior(fields))
+
+
+def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
+    given = _decode_value(fields["behavior"]) if "behavior" in fields else None
+    if given is None or given in _BEHAVIORS:
+        return _BEHAVIORS[given or ""]
+    raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
 
 
 def write(conversation: Conversation) -> bytes:
@@ -179,9 +221,10 @@ def write(conversation: Conversation) -> bytes:
 
 
 def expected_output_text(case: Case) -> bytes:
-    """Return the expected calls and the alternatives of a case, as an assistant message."""
+    """Return the expected calls, the alternatives and the behavior of a case, as an assistant message."""
     calls = b",".join(expected_texts(case, call_text))
     others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
+    others += b',"behavior":' + _encode(case.behavior) if case.behavior else b""
     return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 
@@ -200,14 +243,25 @@ def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
         raise BadInput(explain_validation_error(str(error), where)) from None
 
 
-def _decode_expected_output(text: Raw) -> tuple[list[Raw], list[list[Raw]]]:
-    """Return the JSON of the expected calls and of the calls in each alternative."""
+def _read_any(raw: Raw, body: bytes | Raw) -> tuple[tuple[Message, ...], Sequence[Text]]:
+    """Return the messages of a row in another shape, and their JSON if it has to be rewritten. `body` is the row."""
+    if raw is ABSENT or bytes(raw) == b"null":
+        raise BadInput("messages is missing")
+    messages = read_any_messages(raw)
+    return messages, plain_texts(raw, messages)
+
+
+def _decode_expected_output(text: Raw) -> tuple[list[Raw], list[list[Raw]], Mapping[str, Raw]]:
+    """Return the JSON of the expected calls and of the calls in each alternative, and all fields."""
     try:
         wire = _decode_expected(text)
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error), "expected_output")) from None
+    fields = _decode_fields(text)
+    if keys := unread_containers(fields):
+        raise unknown_container(f"expected_output.{keys[0]}")
     legacy = [wire.function_call] if wire.function_call is not ABSENT and bytes(wire.function_call) != b"null" else []
-    return [*(wire.tool_calls or []), *legacy], wire.alternatives or []
+    return [*(wire.tool_calls or []), *legacy], wire.alternatives or [], fields
 
 
 def _read_source(given: Any) -> Source | None:

@@ -14,18 +14,18 @@
     {"task_id", "trial", "reward", "info", "traj"}                        a simulation recorded by tau-bench
 
 These are errors: `error` or `error_message`, the status "error", HTTP 400 and above, no choices. Structured calls are taken as they are.
-The text of a response with a structure but without calls is only parsed on request.
+The text of a row is not parsed for calls here: that needs the tools of its case (`prediction_text`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
 from callmark.calls.messages import ABSENT, explain_validation_error
+from callmark.calls.shapes import unwrap
 from callmark.calls.strict import scrub
-from callmark.calls.text import AUTO, parse_calls
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats.call_lists import CommonCall, read_common_call
 from callmark.formats.dataset import BadRow
@@ -33,11 +33,12 @@ from callmark.formats.detect import built_in_formats, installed_formats
 from callmark.formats.format import Format, check_utf8
 from callmark.formats.json_fields import Fields, decode_fields, describe_keys, json_kind, read_text, read_value, text_field, wrong_type
 from callmark.formats.prediction_fields import is_api_id, read_case_id, read_own_fields, read_trial
+from callmark.formats.prediction_text import TextKind, parse_prediction
 from callmark.formats.problems import explain
 from callmark.formats.responses import Response, error_response, error_text, read_error, read_messages_response, read_response
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
-from callmark.types import Call, Place, Prediction
+from callmark.types import Call, Place, Prediction, Tool
 from callmark.wording import end_sentence
 
 _HTTP_ERROR = 400
@@ -47,13 +48,22 @@ class PredictionRow(Struct, frozen=True, gc=False):
     """One row of a predictions file.
 
     `case` is the case id; None if the row has none (then `prediction.case` is empty). `position` is the index of the case, if the row has
-    that instead. `parsed` means that the calls were parsed from raw text.
+    that instead. The text of `prediction` is not parsed for calls yet; `text` says what it is. In a `repaired` row, lone surrogates were
+    escaped.
     """
 
     prediction: Prediction
     case: str | None = None
     position: int | None = None
-    parsed: bool = False
+    text: TextKind = "read"
+    repaired: bool = False
+
+    def parsed(self, parse: str | None, tools: Sequence[Tool]) -> Prediction:
+        """Return the prediction with the calls in its text. `parse` is the text format, `tools` are those of the case."""
+        if self.text == "read" or self.prediction.calls:
+            return self.prediction
+        found = parse_prediction(self.prediction, self.text, parse=parse, tools=tools)
+        return structs.replace(found, calls=tuple(map(reject_surrogates, found.calls))) if self.repaired else found
 
 
 class _CommonRow(Struct, gc=False, forbid_unknown_fields=True):
@@ -81,7 +91,9 @@ _decode_results = msgspec.json.Decoder(_EvaluationResults).decode
 
 
 class Predictions:
-    """The predictions of a file with their places, read on demand. Each iteration reads the file again; a pipe can only be read once.
+    """The rows of a predictions file with their places, read on demand. Each iteration reads the file again; a pipe can only be read once.
+
+    `parse` is the text format of calls in their texts, for whoever parses them with the tools of the cases.
 
     A row that cannot be read raises `BrokenRow` with the file, the line and the reason; with `on_bad`, it is passed to that callback and
     counted. A file without valid rows raises `BadInput`. `name` is the name of the file in messages; its path by default.
@@ -105,7 +117,7 @@ class Predictions:
         self.good_rows = 0  # in the last iteration
         self.bad_rows = 0  # in the last iteration
         self.rows: Rows | None = None  # for a progress bar; None before reading begins
-        self._parse = parse
+        self.parse = parse
         self._whole = whole
         self._on_bad = on_bad
 
@@ -119,7 +131,7 @@ class Predictions:
             for number, row in _numbered_rows(rows):
                 place = Place(rows.name, number, rows.unit)
                 try:
-                    prediction_row = read_prediction(row, parse=self._parse, whole=self._whole)
+                    prediction_row = read_row(row, whole=self._whole)
                 except BadInput as error:
                     if self._on_bad is None:
                         raise BrokenRow(end_sentence(f"{place}: {error}"), error.hint) from None
@@ -138,27 +150,32 @@ class Predictions:
         return f"Predictions({self.path!r})"
 
 
-def read_prediction(row: bytes, *, parse: str | None = None, whole: bool = False) -> PredictionRow:
-    """Return the prediction in one row. `parse` is the text format of calls in raw text; if given, the text of structured responses without
-    calls is parsed as well.
+def read_prediction(row: bytes, *, parse: str | None = None, whole: bool = False, tools: Sequence[Tool] = ()) -> PredictionRow:
+    """Return the prediction in one row, with the calls in its text. `parse` is the text format, `tools` are those of the case."""
+    found = read_row(row, whole=whole)
+    return found if found.text == "read" else structs.replace(found, prediction=found.parsed(parse, tools))
+
+
+def read_row(row: bytes, *, whole: bool = False) -> PredictionRow:
+    """Return the prediction in one row, without parsing its text.
 
     For duplicate keys, the last value wins. Lone surrogates are escaped, and a call with one is malformed. A row that is not valid JSON, is
     nested too deeply, or contains no prediction raises `BadInput`. So does a whole conversation, unless `whole` is set.
     """
     try:
         check_utf8(row)
-        return _read_common(row) or _read(row, parse, whole)
+        return _read_common(row) or _read(row, whole)
     except (ValueError, RecursionError) as error:
         reason = explain(row, error)
     repaired = escape_surrogates(row)
     if repaired == row:
         raise BadInput(reason)
     try:
-        found = _read(repaired, parse, whole)
+        found = _read(repaired, whole)
     except (ValueError, RecursionError) as error:
         raise BadInput(explain(repaired, error)) from None
     calls = tuple(map(reject_surrogates, found.prediction.calls))
-    return structs.replace(found, prediction=structs.replace(found.prediction, calls=calls))
+    return structs.replace(found, prediction=structs.replace(found.prediction, calls=calls), repaired=True)
 
 
 def _numbered_rows(rows: Rows) -> Iterator[tuple[int, bytes]]:
@@ -190,10 +207,10 @@ def _read_common(row: bytes) -> PredictionRow | None:
     if not wire.id or not found or (wire.tool_calls and wire.output_tools) or is_api_id(wire.id):
         return None
     calls = [read_common_call(call, own=False) for call in found]
-    return None if None in calls else PredictionRow(Prediction(wire.id, 0, tuple(cast("list[Call]", calls))), wire.id, None, False)
+    return None if None in calls else PredictionRow(Prediction(wire.id, 0, unwrap(tuple(cast("list[Call]", calls)))), wire.id)
 
 
-def _read(row: bytes, parse: str | None, whole: bool) -> PredictionRow:
+def _read(row: bytes, whole: bool) -> PredictionRow:
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)
@@ -212,15 +229,11 @@ def _read(row: bytes, parse: str | None, whole: bool) -> PredictionRow:
     own = "case" in fields and "calls" in fields
     found = response.prediction
     error = (text_field(fields, "error") if own else "") or found.error or read_error(fields)
-    calls, text, thinking, parsed = found.calls, found.text, found.thinking, False
-    if not response.structured or (parse is not None and not calls and text):
-        parsed_text = parse_calls(text, parse or AUTO)
-        calls, text, parsed = parsed_text.calls, parsed_text.text, True
-        thinking = "\n".join(part for part in (thinking, parsed_text.thinking) if part)
-    prediction = Prediction(case or "", read_trial(fields), calls, text, thinking, error)
+    prediction = Prediction(case or "", read_trial(fields), found.calls, found.text, found.thinking, error)
     if own:
         prediction = structs.replace(prediction, **read_own_fields(fields))
-    return PredictionRow(prediction, case, position, parsed)
+    kind: TextKind = "raw" if not response.structured else "read" if own or found.calls else "response"
+    return PredictionRow(prediction, case, position, kind)
 
 
 def _read_recorded(row: bytes, fields: Fields, formats: Iterable[Format]) -> PredictionRow | None:
@@ -228,7 +241,7 @@ def _read_recorded(row: bytes, fields: Fields, formats: Iterable[Format]) -> Pre
     for candidate in formats:
         if candidate.read_prediction is not None and candidate.detect(fields) > 0:
             prediction = candidate.read_prediction(row)
-            return PredictionRow(prediction, prediction.case)
+            return PredictionRow(prediction, prediction.case or None)
     return None
 
 

@@ -47,7 +47,7 @@ class References:
     def tools(self, name: str) -> tuple[bytes, tuple[Tool, ...]]:
         """Return a tool list: its JSON, and the tools."""
         if name not in self._tools:
-            raise BadInput(f"conversation.tools_ref: the tools {name[:80]!r} are not defined in the rows before", _ORDER_HINT)
+            raise BadInput(f"conversation.tools_ref: the tools {name[:80]!r} are not defined in an earlier row", _ORDER_HINT)
         return self._tools[name][1]
 
     def add_conversation(self, name: str, text: bytes, place: Place, histories: Histories) -> None:
@@ -70,7 +70,7 @@ class References:
     def histories(self, name: str, parse: Callable[[bytes, Place], Histories]) -> Histories:
         """Return the histories of a conversation, which is parsed again if it was not used lately."""
         if name not in self._conversations:
-            why = f"more than {MAX_HELD >> 20} MiB of conversations back" if name in self._dropped else "not defined in the rows before"
+            why = f"more than {MAX_HELD >> 20} MiB of conversations back" if name in self._dropped else "not defined in an earlier row"
             raise BadInput(f"source.conversation: {name[:80]!r} is {why}", _ORDER_HINT)
         defined = self._conversations[name]
         histories = self._parsed.pop(name, None) or parse(defined.text, defined.place)

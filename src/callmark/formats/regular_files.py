@@ -52,7 +52,7 @@ def path_inside(path: str, folder: str, name: str) -> str:
     """Return the path of a file in a folder with its links resolved. A link that leads out of the folder raises `BadInput`."""
     real_folder, real_path = os.path.realpath(folder), os.path.realpath(path)
     if os.path.commonpath((real_folder, real_path)) != real_folder:
-        raise BadInput(f"{name}: expected a regular file, got a link that leads out of the folder", _HINT)
+        raise BadInput(f"{name}: expected a regular file, got a link that points outside the folder", _HINT)
     return real_path
 
 

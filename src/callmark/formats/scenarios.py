@@ -18,6 +18,7 @@ from msgspec import Raw, Struct
 
 from callmark.calls.expected import escape_globs, read_expected_call_text
 from callmark.calls.messages import expected_texts, explain_validation_error
+from callmark.calls.shapes import unwrap
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
@@ -74,13 +75,14 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
     if wire.expected_function_calls is None:
         raise BadInput("expected_function_calls is missing")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
-    expected = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
+    calls = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
+    expected = unwrap(calls)
     return Case(
         row_id(wire.id, place),
         (),
         tools,
         place,
-        SourceRow((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls),
+        SourceRow((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls if expected is calls else ()),
         expected=expected,
         instructions=wire.instructions,
         completion=wire.task_completion_condition or "",
@@ -169,4 +171,4 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.6 if "expected_function_calls" in fields else 0.0
 
 
-FORMAT = Format("scenarios", "scenarios", detect, read, write)
+FORMAT = Format("scenarios", "scenarios", detect, read, write, writes_cases=True)

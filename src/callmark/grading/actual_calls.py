@@ -55,7 +55,7 @@ def _is_call(value: Mapping[str, Any]) -> bool:
 def _read_response(response: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[Call, ...]:
     from callmark.formats.predictions import read_prediction
 
-    return _read_prediction(read_prediction(dump(dict(response)).encode()).prediction, tools)
+    return _read_prediction(read_prediction(dump(dict(response)).encode(), tools=tools).prediction, tools)
 
 
 def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> tuple[Call, ...]:
@@ -67,6 +67,9 @@ def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> tuple[Cal
 def _parse_text(text: str, tools: Sequence[Tool]) -> tuple[Call, ...]:
     if not text or text.isspace():
         return ()
-    from callmark.calls.text import parse_calls
+    from callmark.formats.prediction_text import parse_prediction
 
-    return parse_calls(text, tools={tool.name for tool in tools}).calls
+    parsed = parse_prediction(Prediction("", text=text), "raw", parse=None, tools=tools)
+    if parsed.error:
+        raise BadInput(f"actual: {parsed.error}")
+    return parsed.calls

@@ -202,7 +202,7 @@ def _call_fault_sentence(fault: Fault) -> str:
         case "malformed_call":
             return f"malformed call {fault.actual}" + (f"; expected {fault.expected}" if fault.expected else "")
         case "unknown_tool":
-            return f"expected {fault.expected}, got {fault.actual}, which is not a listed tool"
+            return f"expected {fault.expected}, got {fault.actual}, which is not one of the available tools"
         case "missing_call":
             return f"expected {fault.expected}, which was not called"
         case "no_call":

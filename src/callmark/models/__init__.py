@@ -1,1 +1,1 @@
-"""Models: chat APIs over HTTP, recorded predictions, Python functions, programs, chatbots, simulated models, a small local LLM."""
+"""Models: chat APIs over HTTP, recorded predictions, Python functions, programs, chatbots, scripted models, a small local LLM."""

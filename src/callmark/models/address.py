@@ -13,7 +13,7 @@ class AddressProvider(ChatProvider, frozen=True, kw_only=True):
     def read(self, text: str, keys: Keys) -> Spec:
         self.name_in(text)
         address, _, name = text.partition("#")
-        url = read_url(address, keys, where="the address", example=self.example)
+        url = read_url(address, keys, where="the URL", example=self.example)
         name = scrub(name.strip())
         if not name:
             raise BadInput(f"{keys.hide(url.shown)}: expected a model name after #, as in {self.example}")

@@ -11,7 +11,7 @@ from msgspec import structs
 from callmark.errors import BadInput
 from callmark.models.chat_provider import ChatProvider
 from callmark.models.chat_request import request_body
-from callmark.models.chat_response import parses_text, read_completion
+from callmark.models.chat_response import read_completion
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, ModelError, ModelSettings
 from callmark.models.provider import Spec
@@ -63,12 +63,11 @@ class ChatModel:
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
         """Send one request and return the prediction in its response. The caller handles retries."""
         assert self._client is not None, "enter the model before it predicts"
-        tool_names = frozenset(tool.name for tool in case.tools) if parses_text(self._settings) else ()
         try:
             token = {"Authorization": f"Bearer {await self._token.current()}"} if self._token else None
             response = await self._client.post(request_body(case, self._spec.name, self._settings), headers=token)
             response = self._keys.redact(response)  # before a message is cut, so that no part of a key remains
-            prediction = read_completion(response, self._settings, address=self._endpoint.shown, tool_names=tool_names, hint=self._hint)
+            prediction = read_completion(response, self._settings, address=self._endpoint.shown, tools=case.tools, hint=self._hint)
         except BadInput as problem:
             raise ModelError(self._keys.hide(str(problem))) from None
         except ModelError as problem:
@@ -96,4 +95,4 @@ class ChatModel:
                 return f"the request was sent with {self._endpoint.credential}"
             variables = self._provider.key_variables
             return f"the request was sent without a key: {f'{variables[0]} is not set' if variables else 'set api_key_env'}"
-        return f"check that the model {self._spec.name} exists at this address" if status == _NOT_FOUND else ""
+        return f"check that the model {self._spec.name} exists at this URL" if status == _NOT_FOUND else ""

@@ -120,7 +120,7 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
         keys.add(key)
         headers, credential = {}, ""
         if url.user:
-            headers, credential = {"Authorization": f"Basic {url.user}"}, "the user and password in the address"
+            headers, credential = {"Authorization": f"Basic {url.user}"}, "the user and password in the URL"
         if variable and (header := self.key_header(variable, key))[0] not in headers:  # one header cannot hold both
             headers[header[0]] = header[1]
             credential = f"the key from {variable}"
@@ -150,15 +150,15 @@ class ChatProvider(Provider, frozen=True, kw_only=True):
     def base_url(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Url:
         """Return the base URL: from the settings, the spec, the environment, or the default. Settings and spec cannot both have one."""
         if settings.base_url and spec.url:
-            raise BadInput(f"{spec.shown} contains an address, but base_url is set too", "Remove one of them.")
+            raise BadInput(f"{spec.shown} contains a URL, but base_url is also set", "Remove one of them.")
         if settings.base_url:
             text, where = settings.base_url.strip(), "base_url"
         elif spec.url:
-            text, where = spec.url, "the address"
+            text, where = spec.url, "the URL"
         elif self.url_variable and (override := keys.get(self.url_variable)):
             text, where = self.read_override(override), self.url_variable
         elif self.url:
-            text, where = self.url, "the address"
+            text, where = self.url, "the URL"
         else:
             hint = _where_to_set(self.url_variable, self.url_example)
             raise BadInput(f"{spec.shown}: {self.url_variable} is not set", hint)
@@ -212,4 +212,4 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
 
 
 def _where_to_set(variable: str, example: str = HIDDEN) -> str:
-    return f"Set {variable}, or put it into {ENV_FILE}: {variable}={example}"
+    return f"Set {variable} in the environment, or add it to {ENV_FILE}: {variable}={example}"

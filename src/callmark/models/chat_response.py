@@ -1,19 +1,19 @@
 """Read predictions from chat completion responses."""
 
-from collections.abc import Container
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Raw
 
-from callmark.calls.text import parse_calls
 from callmark.errors import BadInput
 from callmark.formats.json_fields import Fields, decode_fields, describe_keys, json_kind, read_value, text_field
+from callmark.formats.prediction_text import parse_prediction, with_parsed_text
 from callmark.formats.responses import error_text, read_response
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.models.http_response import HttpResponse, StatusHint, describe_body, payload_error, response_error, shorten
 from callmark.models.model import ModelError, ModelSettings
 from callmark.models.tools_in_prompt import parse_constrained
-from callmark.types import Prediction, Usage
+from callmark.types import Prediction, Tool, Usage
 
 _CONTENT_FILTER = "content_filter"
 _MAX_FINISH_REASON = 60  # characters
@@ -27,14 +27,14 @@ def read_completion(
     settings: ModelSettings,
     *,
     address: str = "the server",
-    tool_names: Container[str] = (),
+    tools: Sequence[Tool] = (),
     hint: StatusHint = lambda status: "",
 ) -> Prediction:
     """Return the prediction in a response, without a case id.
 
     Raises `ModelError` for an error status, an error object, invalid JSON and missing choices. Malformed calls, a response without calls
-    and filtered content are predictions. If the server returned no calls and `parses_text`, text is parsed for calls, with the help of
-    `tool_names`. `hint` returns advice for an error status.
+    and filtered content are predictions. If the server returned no calls and `parses_text`, text is parsed for calls, with the `tools` of
+    the case. A text in an unrecognized tool-call format is an error. `hint` returns advice for an error status.
     """
     if not response.is_success:
         raise response_error(response, address=address, hint=hint)
@@ -59,15 +59,20 @@ def read_completion(
         raise ModelError(f"{address} returned a response without choices, with {describe_keys(fields)}", retryable=True)
     if found.error and finish_reason != _CONTENT_FILTER:
         raise ModelError(f"{address} returned no prediction: {shorten(found.error)}", retryable=True)
-    calls, text, thinking = found.calls, found.text, found.thinking
-    if not calls and text and parses_text(settings):
-        constrained = settings.tools_in_prompt == "constrained" and settings.parse is None
-        parsed = parse_constrained(text, tool_names) if constrained else parse_calls(text, settings.parse or "auto", tools=tool_names)
-        calls, text = parsed.calls, parsed.text
-        thinking = "\n".join(part for part in (thinking, parsed.thinking) if part)
+    if not found.calls and found.text:
+        found = _parse_text(found, settings, tools)
+        if found.error:
+            raise ModelError(found.error)
+    calls = found.calls
     if mended != body:
         calls = tuple(map(reject_surrogates, calls))
-    return Prediction("", 0, calls, text, thinking, finish_reason=finish_reason, usage=_usage(fields))
+    return Prediction("", 0, calls, found.text, found.thinking, finish_reason=finish_reason, usage=_usage(fields))
+
+
+def _parse_text(found: Prediction, settings: ModelSettings, tools: Sequence[Tool]) -> Prediction:
+    if settings.tools_in_prompt == "constrained" and settings.parse is None:
+        return with_parsed_text(found, parse_constrained(found.text, tools))
+    return parse_prediction(found, "raw" if parses_text(settings) else "response", parse=settings.parse, tools=tools)
 
 
 def parses_text(settings: ModelSettings) -> bool:

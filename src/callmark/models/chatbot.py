@@ -16,6 +16,7 @@ from msgspec import structs
 from callmark.calls.shapes import read_calls
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
+from callmark.formats.prediction_text import parse_prediction
 from callmark.models.agent_output import read_output
 from callmark.models.http_response import describe_body, response_error
 from callmark.models.keys import Keys, read_url
@@ -41,7 +42,7 @@ class ChatbotModel:
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the chatbot address", example=_EXAMPLE)
+        self._url = read_url(spec.url, keys, where="the chatbot URL", example=_EXAMPLE)
         self._timeout = settings.timeout
         self._run_id = uuid4().hex[:8]
         self._client: HttpClient | None = None
@@ -96,7 +97,10 @@ def read_chatbot_response(body: bytes) -> Prediction:
     if text is None or fields.get("error"):
         return read_output(body)
     calls: Any = next((fields[key] for key in _CALL_KEYS if fields.get(key)), [])
-    return Prediction("", 0, read_calls(calls), text)
+    prediction = parse_prediction(Prediction("", 0, read_calls(calls), text), "read" if calls else "response", parse=None, tools=())
+    if prediction.error:
+        raise ModelError(prediction.error)
+    return prediction
 
 
 class ChatbotProvider(Provider, frozen=True, kw_only=True):
@@ -104,11 +108,11 @@ class ChatbotProvider(Provider, frozen=True, kw_only=True):
 
     def read(self, text: str, keys: Keys) -> Spec:
         name = self.name_in(text)
-        url = read_url(name, keys, where="the chatbot address", example=self.example)
+        url = read_url(name, keys, where="the chatbot URL", example=self.example)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
 
     def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
-        url = read_url(spec.url, keys, where="the chatbot address", example=self.example)
+        url = read_url(spec.url, keys, where="the chatbot URL", example=self.example)
         return (Action("send", f"requests to {keys.show(url.shown)}", exact=f"requests to {url.address}"),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:

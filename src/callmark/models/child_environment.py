@@ -43,8 +43,8 @@ def _value(name: str, keys: Keys) -> str:
         shown, equals, _ = name.partition("=")
         raise BadInput(
             f"env: expected the name of an environment variable, got {scrub(keys.hide(shown))!r}{' and a value' if equals else ''}",
-            "Set the variable first, then pass its name. A command line can be read by others, so it has no values.",
+            "Set the variable first, then pass only its name: other users can read the command line.",
         )
     if not (value := keys.reveal(name)):
-        raise BadInput(f"env: {name} is not set", f"Set it in the environment or in {ENV_FILE}, or do not pass it on.")
+        raise BadInput(f"env: {name} is not set", f"Set it in the environment or in {ENV_FILE}, or do not pass it.")
     return value

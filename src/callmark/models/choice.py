@@ -43,7 +43,7 @@ def check_prices(models: Sequence[ModelSettings], keys: Keys) -> None:
     if unpriced := [model.model for model in models if model.price is None]:
         raise BadInput(
             f"--max-cost: {keys.hide(unpriced[0])} has no price",
-            "Set one per million tokens in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 }",
+            "Set the price per million tokens in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 }",
         )
 
 

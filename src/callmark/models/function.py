@@ -79,7 +79,7 @@ class FunctionModel:
 
     def _convert(self, value: Any, case: Case) -> Prediction:
         try:
-            return convert_output(value, tool_names=[tool.name for tool in case.tools])
+            return convert_output(value, tools=case.tools)
         except BadInput as error:
             raise ModelError(f"{self._spec} did not return a prediction: {error}") from None
         except ModelError:

@@ -78,5 +78,5 @@ def _connection_error(error: Exception, address: str, timeout: float) -> ModelEr
         case ClientPayloadError():
             return ModelError(f"{address} closed the connection before the response was complete", retryable=True)
         case InvalidURL() | UnicodeError():  # an impossible host name
-            return ModelError(f"{address} is not a valid address", fatal=True)
+            return ModelError(f"{address} is not a valid URL", fatal=True)
     return ModelError(f"{address} closed the connection, or is not an HTTP server", retryable=True)

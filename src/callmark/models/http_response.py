@@ -91,7 +91,7 @@ def _error(status: int, message: str, headers: Mapping[str, str], sentence: str,
     if status < _CLIENT_ERROR:
         target = mask_address(lower.get("location", ""), Keys())
         redirect = f"{sentence}, a redirect{' to ' if target else ''}{target}"
-        return ModelError(f"{redirect}; redirects are not followed, so use the final address", fatal=True)
+        return ModelError(f"{redirect}; redirects are not followed, so use the final URL", fatal=True)
     if message.startswith(_QUOTA_EXCEEDED):
         status = _PAYMENT_REQUIRED
     advice = hint(status)

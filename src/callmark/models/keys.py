@@ -176,7 +176,7 @@ def read_url(text: str, keys: Keys, *, where: str, example: str) -> Url:
     except ValueError as error:
         problem = _INVALID_PORT if "port" in str(error).lower() else "is not valid"
     if problem:
-        raise BadInput(f"{where} {problem}: expected an address like {example}, got {mask_address(text, keys)}")
+        raise BadInput(f"{where} {problem}: expected a URL like {example}, got {mask_address(text, keys)}")
     user, _, host = parts.netloc.rpartition("@")
     basic = ""
     if user:

@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct, structs
@@ -37,7 +37,7 @@ from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
 from callmark.trust import Action
-from callmark.types import Case, Prediction
+from callmark.types import Case, Prediction, Tool
 
 MAX_LINE_BYTES = 16 << 20
 MAX_STARTS = 3  # in a row without a prediction
@@ -72,7 +72,7 @@ class ProcessModel:
         except ValueError as error:
             raise BadInput(f"cmd: invalid command: {str(error).lower()}", "Quote it as in a shell.") from None
         if not self._words or not self._words[0]:
-            raise BadInput("cmd: the command is empty", "Give a program and its arguments: cmd:'python agent.py'")
+            raise BadInput("cmd: the command is empty", "Pass a program and its arguments: cmd:'python agent.py'")
         if not timeout > 0:
             raise BadInput(f"cmd: timeout: expected more than 0 seconds, got {timeout:g}")
         self._name = program_name(self._words)
@@ -92,7 +92,7 @@ class ProcessModel:
         process = self._running_process()
         self._requests += 1
         request_id = f"{scrub(case.id)}#{self._requests}"  # unique per attempt, so that a late line can be recognized
-        future = process.send(request_id, _request_line(case, trial, request_id))
+        future = process.send(request_id, _request_line(case, trial, request_id), case.tools)
         try:
             async with asyncio.timeout(self._timeout):
                 result = await future
@@ -109,7 +109,7 @@ class ProcessModel:
             self._process = self._start()
             await self._process.started()
         except (OSError, ValueError) as error:
-            raise BadInput(self._start_problem(error), "Check that it is installed, or give its path.") from None
+            raise BadInput(self._start_problem(error), "Check that it is installed, or pass its full path.") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -138,8 +138,13 @@ class ProcessModel:
 
     def _start_problem(self, error: OSError | ValueError) -> str:
         if isinstance(error, FileNotFoundError):
-            return f"{self._words[0]!r}: no such program"
+            return f"command not found: {self._words[0]!r}"
         return f"{self._words[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
+
+
+class _OpenRequest(NamedTuple):
+    future: "asyncio.Future[Result]"
+    tools: Sequence[Tool]
 
 
 class _Process:
@@ -153,7 +158,7 @@ class _Process:
         self._loop = asyncio.get_running_loop()
         self._started: asyncio.Future[OSError | None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
-        self._open: dict[str, asyncio.Future[Result]] = {}  # in request order, canceled requests included
+        self._open: dict[str, _OpenRequest] = {}  # in request order, canceled requests included
         self._input: SimpleQueue[bytes | None] = SimpleQueue()
         self._unread_chunks = Semaphore(4)  # limits memory if the process writes faster than its output is read
         self._exited = Event()
@@ -180,10 +185,13 @@ class _Process:
         if problem is not None:
             raise problem
 
-    def send(self, request_id: str, line: bytes) -> "asyncio.Future[Result]":
-        """Send a request and return a future for its result. If the future is canceled, the output line is dropped."""
+    def send(self, request_id: str, line: bytes, tools: Sequence[Tool]) -> "asyncio.Future[Result]":
+        """Send a request and return a future for its result. If the future is canceled, the output line is dropped.
+
+        `tools` are those of the case; they help to find calls in a text.
+        """
         future: asyncio.Future[Result] = self._loop.create_future()
-        self._open[request_id] = future
+        self._open[request_id] = _OpenRequest(future, tools)
         self._input.put(line)
         return future
 
@@ -201,10 +209,10 @@ class _Process:
         for line in lines:
             if not self._open:
                 return
-            if line and not line.isspace() and (future := self._pop_request(line)) is not None and not future.done():
-                future.set_result(self._read_line(line))
+            if line and not line.isspace() and (request := self._pop_request(line)) is not None and not request.future.done():
+                request.future.set_result(self._read_line(line, request.tools))
 
-    def _pop_request(self, line: bytes) -> "asyncio.Future[Result] | None":
+    def _pop_request(self, line: bytes) -> "_OpenRequest | None":
         """Remove and return the request that a line belongs to; None if that request already has its line."""
         request_id = _output_id(line)
         if request_id in self._open:
@@ -214,11 +222,11 @@ class _Process:
             return None
         return self._open.pop(next(iter(self._open)))
 
-    def _read_line(self, line: bytes) -> Result:
+    def _read_line(self, line: bytes, tools: Sequence[Tool]) -> Result:
         if len(line) > MAX_LINE_BYTES:
             return ModelError(f"{self._name} wrote a line of more than {MAX_LINE_BYTES >> 20} MB: {_quote(line)}")
         try:
-            prediction = read_output(line)
+            prediction = read_output(line, tools=tools)
         except BadInput as error:
             return ModelError(f"{self._name} wrote {_quote(line)}, which is not a prediction: {error}")
         except ModelError as error:
@@ -234,7 +242,7 @@ class _Process:
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         self.end = ("it closed its output" if self._closed_output else how) + (f", standard error ends with {_quote(last)}" if last else "")
         self._input.put(None)
-        for future in self._open.values():
+        for future, _ in self._open.values():
             if not future.done():
                 future.set_result(ModelError(f"{self._name} did not respond: {self.end}"))
         self._open.clear()
@@ -317,7 +325,7 @@ def _quote(text: bytes | str) -> str:
 def run_action(command: str, keys: Keys, env: Sequence[str] = ()) -> Action:
     """Return the action of a command that a file names, with the variables that it gets."""
     variables = f" with {' and '.join(env)} from the environment" if env else ""
-    return Action("run", keys.show_command(command) + variables, exact=command + variables)
+    return Action("run", f"the command `{keys.show_command(command)}`{variables}", exact=command + variables)
 
 
 def program_name(words: list[str]) -> str:

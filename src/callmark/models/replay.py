@@ -33,7 +33,7 @@ class ReplayModel:
 
     def __init__(self, path: str, *, parse: str | None = None) -> None:
         if not path:
-            raise BadInput("replay: the file is missing", "Give a file of predictions: replay:predictions.jsonl")
+            raise BadInput("replay: the file is missing", "Pass a predictions file: replay:predictions.jsonl")
         file = Path(path)
         if path != "-" and (file.is_file() or file.is_dir() or not file.exists()):  # a pipe can be read only once
             Rows(path).close()

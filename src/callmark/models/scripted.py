@@ -1,4 +1,4 @@
-"""Simulated models with known fault rates: `scripted:perfect`, `hasty`, `forgetful`, `chatty`. They see the expected calls.
+"""Scripted models with known fault rates: `scripted:perfect`, `hasty`, `forgetful`, `chatty`. They see the expected calls.
 
 They are for trying callmark without a model and for checking its metrics: `RATES` defines how often each fault occurs. A prediction has at
 most one fault. A rate applies to the cases in which the fault can occur: no argument can be missing if there are none.
@@ -88,7 +88,7 @@ class ScriptedModel:
 
 
 class ScriptedProvider(Provider, frozen=True, kw_only=True):
-    """Simulated models, given by kind."""
+    """Scripted models, given by kind."""
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
         seed = settings.params.get("seed", 0)

@@ -92,9 +92,9 @@ def _refuse_unknown(text: str, word: str, keys: Keys) -> NoReturn:
     if not text:
         raise BadInput("the model is empty", hint)
     if "://" in text:
-        raise BadInput(f"expected an address that starts with http:// or https://, as in {_ADDRESS}, got {shown}")
+        raise BadInput(f"expected a URL that starts with http:// or https://, as in {_ADDRESS}, got {shown}")
     if _WITHOUT_SCHEME.match(text):
-        raise BadInput(f"{shown} looks like an address without http://; expected an address like {_ADDRESS}")
+        raise BadInput(f"{shown} looks like a URL without http://; expected a URL like {_ADDRESS}")
     near = did_you_mean(word, names) or suggest_python(shown, "FUNCTION")
     if ":" not in text:
         raise BadInput(f"unknown model {shown!r}: expected PROVIDER:NAME{near or f'. Did you mean openai:{shown}?'}", hint)

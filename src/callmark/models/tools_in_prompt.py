@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,17 +32,17 @@ _REPLY = re.compile(r'\s*+(?:```\w*+\s*+)?\{\s*+"reply"\s*+:\s*+(".*)', re.DOTAL
 _STRING_END = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
-def parse_constrained(text: str, names: Container[str] = ()) -> ParsedText:
+def parse_constrained(text: str, tools: Sequence[Tool] = ()) -> ParsedText:
     """Return text and calls of a `constrained` model: `{"reply": "…"}`, even if cut off, is text; anything else is parsed for calls.
 
-    `names` are the known tools; they help if the server did not constrain the output.
+    `tools` are the known tools; they help if the server did not constrain the output.
     """
     if found := _REPLY.match(text):
         return ParsedText((), _unquote(found[1]))
     parsed = parse_calls(text, "hermes")
     if parsed.thinking and not parsed.calls and (found := _REPLY.match(parsed.text)):
         return ParsedText((), _unquote(found[1]), parsed.thinking)
-    return parse_calls(text, "auto", tools=names)
+    return parse_calls(text, "auto", tools=tools)
 
 
 def _unquote(quoted: str) -> str:

@@ -84,7 +84,7 @@ def _confusion(console: Console, confusion: Confusion) -> None:
     if calling.no_call_expected:
         lines.append(f"No call expected in {pluralize(calling.no_call_expected, 'case')}, called anyway in {calling.called_anyway:,}")
     if calling.called_nothing:
-        lines.append(f"A call expected in {pluralize(calling.call_expected, 'case')}, called nothing in {calling.called_nothing:,}")
+        lines.append(f"Call expected in {pluralize(calling.call_expected, 'case')}, no call made in {calling.called_nothing:,}")
     counts = (
         ("More", calling.cases_with_extra_calls, f"{calling.extra_calls:,} extra"),
         ("Fewer", calling.cases_with_missing_calls, f"{calling.missing_calls:,} missing"),
@@ -97,7 +97,7 @@ def _confusion(console: Console, confusion: Confusion) -> None:
 def _functions(console: Console, functions: FunctionTable) -> None:
     if not functions.functions:
         return
-    table = plain_table("  Functions", "expected", "actual", "precision", "recall", "correct arguments")
+    table = plain_table("  Calls by tool", "expected", "actual", "precision", "recall", "correct arguments")
     shown = functions.functions[:_MAX_ROWS]
     for function, name in zip(shown, name_cells([function.name for function in shown], _MAX_NAME, indent=4), strict=True):
         precision, recall = ("-" if value is None else format_score(value) for value in (function.precision, function.recall))

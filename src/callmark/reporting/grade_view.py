@@ -9,7 +9,7 @@ from callmark.analysis.interpretations import MIN_CASES
 from callmark.analysis.numbers import format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
 from callmark.grading.evaluator import Metric
-from callmark.reporting.run_notices import run_notices, show_next, usage_line
+from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import bar, name_cells, plain_table, print_parts, print_sentence
 from callmark.runs.manifest import Manifest
@@ -35,6 +35,8 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
     errors = f" of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
     unit = "scenario" if scenarios else "case"
     head.append(f" · {pluralize(summary.cases, unit)}{where} · scored {summary.scored:,}{errors}", style="not bold")
+    if notice := no_calls_notice(info.predictions):
+        print_sentence(console, Text(notice, style="bold yellow"))
     console.print(head, soft_wrap=True)
     for line in run_notices(info):
         print_sentence(console, Text(line, style="dim"), indent=2)
@@ -75,8 +77,8 @@ def _headline(console: Console, summary: Summary, name: str, width: int) -> None
     label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), f"{interval:<16} ")
     if name == "call.score":
         wrong = summary.scored - summary.correct - summary.correct_tools_only
-        partly = f"right tool, wrong arguments in {summary.correct_tools_only:,}"
-        counts = [f"correct in {summary.correct:,}", partly, f"wrong in {wrong:,}"]
+        partly = f"{summary.correct_tools_only:,} right tool, wrong arguments"
+        counts = [f"{summary.correct:,} correct", partly, f"{wrong:,} wrong"]
     else:
         counts = [f"every call correct in {round(estimate.mean * estimate.n):,} of {estimate.n:,}"]
     console.print()
@@ -175,7 +177,7 @@ def _examples(fault: FaultSummary, width: int) -> str:
 
 def _example(fault: FaultSummary, example: FaultExample, limit: int) -> str:
     origins = [f"{example.hallucinated:,} hallucinated"] if example.hallucinated else []
-    origins += [f"{example.elsewhere:,} from another message"] if example.elsewhere else []
+    origins += [f"{example.elsewhere:,} from elsewhere in the conversation"] if example.elsewhere else []
     expected, arrow, actual = example.name.partition(" → ")
     if fault.kind in _TWO_TOOLS and arrow:
         first, second = short_names([expected, actual], limit)

@@ -2,19 +2,23 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from callmark import registry
 from callmark.analysis.numbers import format_seconds
 from callmark.analysis.summary import UsageSummary
+from callmark.calls.text import AUTO
+from callmark.formats.matching import PredictionsInfo
 from callmark.reporting.safety import escape_breaks, one_line, short_name
 from callmark.runs.manifest import Manifest, ModelRunInfo
 from callmark.wording import pluralize
 
 MIN_SECONDS_SHOWN = 0.001  # shorter latencies mean nothing: no request was sent
 _MAX_NAME = 60
+_MANY_TEXTS = 20  # text predictions, of which at least one should contain a call
 _DEFAULT_FOLDER = "runs"  # of `callmark view`
 
 
@@ -27,10 +31,12 @@ def run_notices(info: Manifest) -> Iterator[str]:
         yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
     if info.dataset.repaired_rows:
         yield f"Lone surrogates escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
-    if predictions.parsed:
-        yield f"{pluralize(predictions.parsed, 'prediction')} parsed from text"
-    if predictions.unparsed:
-        yield f"{pluralize(predictions.unparsed, 'prediction')} without calls, but with text that looks like calls (--parse auto parses it)"
+    if info.dataset.unknown_parts:
+        yield f"Content parts of unknown types, kept as they are: {counted_names(info.dataset.unknown_parts)}"
+    if predictions.texts.parsed:
+        yield f"{pluralize(predictions.texts.parsed, 'prediction')} parsed from text, {predictions.texts.with_calls:,} with a tool call"
+    for marker, count in predictions.texts.unrecognized.items():
+        yield f"{pluralize(count, 'prediction')} in an unrecognized tool-call format, counted as errors: {one_line(marker, _MAX_NAME)}"
     if predictions.unmatched:
         first = short_name(predictions.first_unmatched, _MAX_NAME)
         yield f"{pluralize(predictions.unmatched, 'prediction')} ignored: no matching case (the first: {first})"
@@ -38,6 +44,27 @@ def run_notices(info: Manifest) -> Iterator[str]:
         yield f"{pluralize(predictions.repeated, 'duplicate prediction')} ignored: the first that is not an error counts"
     for pattern, touched in info.match_counts.items():
         yield f"Match rule {one_line(pattern, _MAX_NAME)} applied to {pluralize(touched, 'argument')}"
+
+
+def no_calls_notice(info: PredictionsInfo) -> str:
+    """Return the sentence for 20 or more text predictions without any call, with the marker that most of them contain; else empty."""
+    texts = info.texts
+    if texts.parsed < _MANY_TEXTS or texts.with_calls:
+        return ""
+    said = f"{short_name(info.name, _MAX_NAME)}: {texts.parsed:,} text predictions, no tool call found in any of them."
+    if not texts.unrecognized:
+        return f"{said} They contain no marker of a known format either: check that they are what the model wrote."
+    marker, count = max(texts.unrecognized.items(), key=lambda item: item[1])
+    said = f"{said} {count:,} contain {one_line(marker, _MAX_NAME)}"
+    if info.parse in (None, AUTO):
+        return f"{said}, which callmark does not parse."
+    better = next((found.name for found in registry.built_in("text_formats") if marker.endswith(f"({found.title})")), "")
+    return f"{said}, but --parse {info.parse} was given: drop it{f', or pass --parse {better}' if better else ''}."
+
+
+def counted_names(counts: Mapping[str, int]) -> str:
+    """Return `sticker (3), poll (1)`, the most frequent first."""
+    return ", ".join(f"{one_line(name, _MAX_NAME)} ({count:,})" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
@@ -79,5 +106,5 @@ def show_next(console: Console, folders: Sequence[str]) -> None:
         saved.append("" if not index else " and " if index == len(folders) - 1 else ", ")
         saved.append(escape_breaks(folder), style="bold")
     saved.append(".  " if len(folders) == 1 else "\n")
-    saved.append(f"Next: callmark report {escape_breaks(' '.join(quoted))}   {escape_breaks(view)}")
+    saved.append(f"Next: `callmark report {escape_breaks(' '.join(quoted))}` or `{escape_breaks(view)}`")
     console.print(saved, soft_wrap=True)

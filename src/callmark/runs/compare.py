@@ -63,8 +63,9 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
     unlike = [run for run in runs[1:] if _has_other_cases(run, first)]
     if unlike and not common:
         raise BadInput(
-            f"{first.folder} and {unlike[0].folder} have different datasets ({first.info.dataset.name}, {unlike[0].info.dataset.name})",
-            "To compare the cases whose IDs are in both runs: callmark compare --common",
+            f"{first.folder} and {unlike[0].folder} were run on different datasets "
+            f"({first.info.dataset.name}, {unlike[0].info.dataset.name})",
+            "To compare the cases whose IDs are in both runs, pass --common.",
         )
     labels = labels or _labels(runs)
     grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
@@ -90,7 +91,7 @@ def _refuse_same_run(runs: Sequence[Run]) -> None:
     for run in runs:
         path = run.folder.path.resolve()
         if path in paths:
-            raise BadInput(f"{run.folder}: given twice, expected different runs")
+            raise BadInput(f"{run.folder} was given twice", "Pass each run once.")
         paths.add(path)
 
 

@@ -48,6 +48,7 @@ class GradeOptions(Struct, frozen=True):
         on_block: Called with the number of cases done and the total, for progress.
         intervals: Which metrics get a confidence interval, which takes time: `all`, `headline` or `none`.
         detailed: Whether to compute the detailed breakdowns with the summary.
+        allow_no_calls: Whether cases are accepted if none of them has a call. Otherwise that raises `BadInput`, unless they say so.
     """
 
     jobs: int = 1
@@ -55,6 +56,7 @@ class GradeOptions(Struct, frozen=True):
     on_block: Callable[[int, int], None] = lambda done, total: None
     intervals: Intervals = "all"
     detailed: bool = False
+    allow_no_calls: bool = False
 
 
 def grade_predictions(
@@ -63,6 +65,7 @@ def grade_predictions(
     settings: GradingSettings,
     *,
     parse: str | None = None,
+    in_order: bool = False,
     out: str = "runs",
     name: str | None = None,
     options: GradeOptions | None = None,
@@ -71,8 +74,8 @@ def grade_predictions(
     """Grade prediction files against cases, into a new run folder: `name`, or the name of the first file and the time.
 
     A file of recorded simulations includes its predictions; for any other file, `BadInput` is raised if there are no predictions. `parse`
-    is the text format of calls in raw text. `predictions_name` is the name of the predictions in `run.json` and in messages; their path by
-    default.
+    is the text format of calls in raw text. `in_order` matches predictions by order, whatever ids they have. `predictions_name` is the name
+    of the predictions in `run.json` and in messages; their path by default.
     """
     options = options or GradeOptions()
     selection = CaseSelection(cases) if isinstance(cases, str) else cases
@@ -87,9 +90,8 @@ def grade_predictions(
         with opened.source as source:
             if not predictions:
                 _refuse_without_predictions(source)
-                settings = (
-                    structs.replace(settings, evaluators=RECORDING_EVALUATORS) if settings.evaluators == DEFAULT_EVALUATORS else settings
-                )
+                if source.case_kind == "scenarios" and settings.evaluators == DEFAULT_EVALUATORS:
+                    settings = structs.replace(settings, evaluators=RECORDING_EVALUATORS)
             # A row that is both case and prediction is reported once.
             on_bad = options.on_bad if predictions else _ignore if options.on_bad else None
             whole = source.row_kind == "scenarios"
@@ -97,7 +99,8 @@ def grade_predictions(
                 *(
                     Predictions(file, parse=parse, whole=whole, on_bad=on_bad, name=predictions_name)
                     for file in predictions or (source.path,)
-                )
+                ),
+                in_order=in_order or None,
             )
             if not predictions:
                 matched.info.name = opened.dataset.name
@@ -111,7 +114,7 @@ def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptio
     """Grade the predictions of a run again, leaving them and their entry in `run.json` unchanged. `source` has its cases, if they are
     already open.
     """
-    options = options or GradeOptions()
+    options = structs.replace(options or GradeOptions(), allow_no_calls=True)  # the run was accepted
     before = folder.read()
     if is_open(folder.file(PREDICTIONS)):
         raise BadInput(f"{folder}: in use by another process, which grades the run when it ends")
@@ -125,12 +128,12 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
     if not dataset.digest:  # otherwise a run could show any file that it names
-        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so they cannot be told from another file")
+        raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so callmark cannot check that they are unchanged")
     path = folder.input_path(dataset.path, "dataset.path")
     if not os.path.isfile(path):
         raise BadInput(
             f"{folder}: cannot find its cases at {path}",
-            f"If the file was moved: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
+            f"If the file was moved, run: callmark grade FILE --predictions {folder}/{PREDICTIONS}",
         )
     tools = folder.input_path(dataset.tools, "dataset.tools") if dataset.tools else None
     if tools and file_digest(tools, regular=True) != dataset.tools_digest:
@@ -178,11 +181,12 @@ def _grade_into(
             created=created,
             dataset=structs.replace(
                 dataset,
-                digest=totals.digest,
+                digest=totals.read.digest,
                 format=job.source.format.name,
                 kind=job.source.case_kind,
                 expanded=job.source.expanded,
-                repaired_rows=totals.repaired_rows,
+                repaired_rows=totals.read.repaired_rows,
+                unknown_parts=dict(totals.read.unknown_parts),
             ),
             predictions=before.predictions if before else job.predictions.info,
             grading=job.settings,
@@ -225,6 +229,8 @@ def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: 
                 if options.on_bad is not None:
                     options.on_bad(bad)
             _add_cases(block, places, keys)
+            if block.texts is not None:
+                job.predictions.info.texts += block.texts
             predictions.lines_of(block.prediction_lines)
             grades.lines_of(block.grade_lines)
             results.lines_of(block.result_lines)
@@ -232,7 +238,9 @@ def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: 
                 tally.add(grade)
             options.on_block(len(places), len(job.predictions.by_case))
         assert totals is not None
-        _refuse_changed(dataset, totals.digest)
+        _refuse_changed(dataset, totals.read.digest)
+        if not options.allow_no_calls:
+            job.source.refuse_without_calls(totals.read)
         job.predictions.count_unmatched(keys)
         _refuse_all_unmatched(job.predictions, places)
     return totals, len(places)
@@ -261,9 +269,11 @@ def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:
 
 
 def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Place | None]) -> None:
+    fits = not predictions.in_order and predictions.info.rows == len(cases)
     if predictions.by_case and predictions.info.unmatched == sum(map(len, predictions.by_case.values())):
         raise BadInput(
             f"{predictions.info.name}: no prediction matches a case. The first prediction is for "
             f"{predictions.info.first_unmatched[:80]!r}, the first case is {next(iter(cases), '(none)')[:80]!r}",
-            "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID.",
+            "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID."
+            + (f" There are as many as cases ({len(cases):,}): --in-order matches them by order." if fits else ""),
         )

@@ -22,11 +22,11 @@ from msgspec import Struct, structs
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow
 from callmark.formats.evaluation_results import SCORES, result_row
-from callmark.formats.matching import MatchedPredictions
+from callmark.formats.matching import MatchedPredictions, TextCounts
 from callmark.grading.grader import Grader
 from callmark.grading.record import GradeRecord, read_grade, write_grade
 from callmark.grading.settings import GradingSettings
-from callmark.runs.source import CaseSource, PlacedCase
+from callmark.runs.source import CaseSource, PlacedCase, ReadTotals
 from callmark.types import Place, Prediction
 
 _MAX_GRADED = 128  # cases graded at a time: those of a block of conversations can be many, each with a long history
@@ -46,7 +46,7 @@ class GradingJob(Struct, frozen=True):
 
 
 class GradedBlock(Struct, frozen=True):
-    """The result for one block of rows: its cases, grades, bad rows, and lines for the files of a run folder.
+    """The result for one block of rows: its cases, grades, bad rows, lines for the files of a run folder, and counts of parsed texts.
 
     Each case is given by its id, its place and the key of its predictions.
     """
@@ -58,13 +58,13 @@ class GradedBlock(Struct, frozen=True):
     grade_lines: list[bytes] = []
     prediction_lines: list[bytes] = []
     result_lines: list[bytes] = []
+    texts: TextCounts | None = None
 
 
 class GradingTotals(Struct, frozen=True):
-    """Totals of the whole file: the digest of the cases, the repaired rows, and the number of values that each match rule applied to."""
+    """Totals of the whole file: those of reading it, and the number of values that each match rule applied to."""
 
-    digest: str
-    repaired_rows: int
+    read: ReadTotals
     match_counts: dict[str, int]
 
 
@@ -135,14 +135,15 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
     finally:
         cases.close()
     yield from (GradedBlock(left, bad=bad.pop(left)) for left in sorted(bad))
-    yield GradingTotals(*cases.totals, dict(grader.matched))
+    yield GradingTotals(cases.totals, dict(grader.matched))
 
 
 def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
     """Grade a block step by step, which takes a third less time than case by case."""
     matched = job.predictions
     cases = [each.case for each in placed]
-    predictions = [matched.of_case(each.case.id, each.index) for each in placed]
+    predictions = [matched.of_case(each.case, each.index) for each in placed]
+    counts = [matched.count_texts(each.case, each.index, found) for each, found in zip(placed, predictions, strict=True)]
     grades = [grader.record(case, trials) for case, trials in zip(cases, predictions, strict=True)]
     return GradedBlock(
         number,
@@ -154,7 +155,7 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
             line
             for each, trials in zip(placed, predictions, strict=True)
             if job.write_predictions
-            for line in matched.lines_of_case(each.case.id, each.index, trials)
+            for line in matched.lines_of_case(each.case, each.index, trials)
         ],
         [
             result_row(case, prediction, {name: grade.metrics[name] for name in SCORES if name in grade.metrics} or None)
@@ -162,15 +163,26 @@ def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader:
             if case.is_scenario
             for grade, prediction in zip(graded, trials or [Prediction(case.id, error=grade.error) for grade in graded], strict=True)
         ],
+        sum(texts, TextCounts()) if (texts := [found for found in counts if found is not None]) else None,
     )
 
 
 def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTotals:
-    first = next(each for each in totals if each.digest)
+    first = next(each for each in totals if each.read.digest)
     counts = sum((Counter(each.match_counts) for each in totals), Counter(dict.fromkeys(first.match_counts, 0)))
     reads_all = source.expanded or source.format.recorded  # in these cases, each process reads every row
-    repaired = first.repaired_rows if reads_all else sum(each.repaired_rows for each in totals)
-    return GradingTotals(first.digest, repaired, {pattern: counts[pattern] for pattern in first.match_counts})
+    read = first.read if reads_all else _sum_totals([each.read for each in totals], first.read.digest)
+    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts})
+
+
+def _sum_totals(parts: list[ReadTotals], digest: str) -> ReadTotals:
+    return ReadTotals(
+        digest,
+        sum(part.repaired_rows for part in parts),
+        sum(part.rows for part in parts),
+        dict(sum((Counter(part.unknown_parts) for part in parts), Counter())),
+        any(part.has_calls for part in parts),
+    )
 
 
 def _worker_error(number: int, error: BadInput) -> WorkerError:

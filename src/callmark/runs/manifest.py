@@ -22,7 +22,8 @@ class DatasetInfo(Struct, omit_defaults=True):
     """The dataset of a run: its path relative to the run folder, and its digest, to detect changes.
 
     `expanded` means that its rows are conversations, which were cut into decision points. `repaired_rows` is the number of rows in which
-    lone surrogates were escaped. `limit` is the number of cases, starting from the first.
+    lone surrogates were escaped, `unknown_parts` the number of content parts of unknown types. `limit` is the number of cases, starting
+    from the first.
     """
 
     name: str
@@ -35,6 +36,7 @@ class DatasetInfo(Struct, omit_defaults=True):
     tools_digest: str = ""
     repaired_rows: int = 0
     limit: int | None = None
+    unknown_parts: dict[str, int] = {}
 
 
 class SimulationSettings(Struct, frozen=True, omit_defaults=True):

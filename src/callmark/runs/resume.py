@@ -47,7 +47,7 @@ def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> No
     for name, old_value, new_value in values:
         if old_value != new_value:
             raise BadInput(
-                f"{folder}: {name}: expected {_word(old_value)} (as when the run was started), got {_word(new_value)}",
+                f"{folder}: {name}: the run was started {_with(old_value)}, got {_word(new_value)}",
                 "Use the same value to resume the run, or start a new run with another --name.",
             )
     for what, old_digest, new_digest in (
@@ -67,6 +67,10 @@ def _refuse_other_folder(folder: RunFolder) -> None:
     is_leftover = predictions is not None and predictions.stat().st_size == 0 and files.keys() <= {PREDICTIONS, CASES, TOOLS, RUN}
     if files and not is_leftover:
         raise BadInput(f"{folder}: not a run that can be resumed: {RUN} is missing", "Choose another --name.")
+
+
+def _with(value: object) -> str:
+    return "without a value" if value in (None, "", {}) else f"with {_word(value)}"
 
 
 def _word(value: object) -> str:

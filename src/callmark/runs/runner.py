@@ -97,7 +97,9 @@ class Runner:
                 own = name if name is None or len(models) == 1 else folder_name(f"{name}-{opened.label}")
                 folders.append(open_run_folder(out, own, f"{opened.label}-{created}", resume=resume, redact=keys.redact))
             paths = [folder for folder, _, _ in folders]
-            self._cases = survey_cases(selection, paths, on_bad=self._options.on_bad, check=check)
+            self._cases = survey_cases(
+                selection, paths, on_bad=self._options.on_bad, check=check, allow_no_calls=self._options.allow_no_calls
+            )
             self.runs = [
                 ModelRun(opened, *folder, *_manifest(opened, folder[0], self._cases, grading, selection.trials, created, keys))
                 for opened, folder in zip(models, folders, strict=True)
@@ -139,7 +141,7 @@ class Runner:
         fatal = [run for run in self.runs if run.worker and run.worker.fatal]
         if fatal and not any(run.model_run.predictions for run in self.runs):
             reason, command = fatal[0].model_run.stop_reason, resume_command(fatal[0].info, str(fatal[0].folder))
-            raise BadInput(reason, f"Once this is fixed, resume with: {command}")
+            raise BadInput(reason, f"After fixing this, resume with: {command}")
         with self._cases.source:
             return [self._grade(run) for run in self.runs]
 
@@ -147,7 +149,7 @@ class Runner:
         if not run.model_run.predictions + run.model_run.errors:
             return Run.from_folder(run.folder, run.info)
         # Bad rows were already reported when the cases were read.
-        options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None))
+        options = structs.replace(self._options, on_bad=self._options.on_bad and (lambda row: None), allow_no_calls=True)
         return regrade(run.folder, self._grading, options=options, source=self._cases.source)
 
     def _limit_concurrency(self, warn: Callable[[str], None] | None) -> list[int]:

@@ -79,9 +79,10 @@ def survey_cases(
     *,
     on_bad: Callable[[BadRow], None] | None = None,
     check: Callable[[Case], None] | None = None,
+    allow_no_calls: bool = False,
 ) -> SelectedCases:
     """Open the cases and read them once. `check` may raise for a case that cannot be run. Bad rows are passed to `on_bad`, or raise
-    `BrokenRow` without it.
+    `BrokenRow` without it. A file without calls raises `BadInput`, unless it has scenarios or `allow_no_calls` is set.
     """
     opened = open_cases(selection, folders, skip_bad=on_bad is not None)
     source, name = opened.source, opened.dataset.name
@@ -91,6 +92,8 @@ def survey_cases(
         if selection.scenarios and source.row_kind != "scenarios":
             raise BadInput(f"{name}: expected scenarios, got {source.row_kind}", "Use callmark run for decision points and conversations.")
         survey = source.survey(on_bad=on_bad, check=check)
+        if not selection.scenarios and not allow_no_calls:
+            source.refuse_without_calls(survey.totals)
         if not survey.cases:
             raise BadInput(f"{name}: no decision points, because no conversation contains a tool call")
     except BaseException:
@@ -98,10 +101,11 @@ def survey_cases(
         raise
     dataset = structs.replace(
         opened.dataset,
-        digest=survey.digest,
+        digest=survey.totals.digest,
         format=source.format.name,
         kind=source.case_kind,
         expanded=source.expanded,
-        repaired_rows=survey.repaired_rows,
+        repaired_rows=survey.totals.repaired_rows,
+        unknown_parts=dict(survey.totals.unknown_parts),
     )
     return SelectedCases(source, dataset, survey.cases)

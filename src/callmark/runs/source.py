@@ -14,7 +14,7 @@ from callmark.calls.strict import scrub
 from callmark.data.expand import decision_points, with_unique_ids
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, load_tools
-from callmark.formats.dataset import BLOCK
+from callmark.formats.dataset import BLOCK, no_calls_error
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
@@ -30,11 +30,10 @@ _MAX_CACHED_MESSAGES = 1 << 20  # of all these cases: each decision point of a l
 
 
 class Survey(NamedTuple):
-    """The number of cases in a file, its digest, and the number of repaired rows."""
+    """The number of cases in a file, and the totals of the file."""
 
     cases: int
-    digest: str
-    repaired_rows: int
+    totals: "ReadTotals"
 
 
 class PlacedCase(Struct, frozen=True, gc=False):
@@ -123,7 +122,12 @@ class CaseSource:
         totals = reader.totals
         if self._is_small:
             self._cached = _CachedCases(cases, totals)
-        return Survey(len(places), totals.digest, totals.repaired_rows)
+        return Survey(len(places), totals)
+
+    def refuse_without_calls(self, totals: "ReadTotals") -> None:
+        """Raise `BadInput` if no call was found in the file."""
+        if not totals.has_calls:
+            raise no_calls_error(self.name, totals.rows, self.row_kind, self.format.title)
 
     def digest(self) -> str:
         """Return the digest of the file, without decoding any row."""
@@ -166,6 +170,7 @@ class CaseSource:
             digest=digest,
             name=self._given_name,
             file=self._file,
+            cases=True,
         )
 
 
@@ -199,7 +204,10 @@ class CaseReader:
     def totals(self) -> "ReadTotals":
         """The totals of the file, after a complete pass."""
         cached = self._source._cached
-        return ReadTotals(self._dataset.digest(), self._dataset.repaired_rows) if cached is None else cached.totals
+        if cached is not None:
+            return cached.totals
+        read = self._dataset
+        return ReadTotals(read.digest(), read.repaired_rows, read.good_rows, dict(read.unknown_parts), read.has_calls)
 
     def close(self) -> None:
         """Close the file before the end of the pass."""
@@ -216,7 +224,7 @@ class CaseReader:
     def _cases(self) -> Iterator[PlacedCase]:
         for row in self._dataset:
             if not isinstance(row, Case):
-                raise BadInput(f"{row.place}: expected a case, as in the rows before, got a conversation without expected calls")
+                raise BadInput(f"{row.place}: expected a case, as in the earlier rows, got a conversation without expected calls")
             yield PlacedCase(self.block, self._dataset.row_index, row)
 
     def _first_of_each(self) -> Iterator[PlacedCase]:
@@ -229,7 +237,7 @@ class CaseReader:
             if first is case:
                 if placed.block % parts == own:
                     yield PlacedCase(placed.block, len(seen) - 1, case)
-            elif (case.instructions, case.expected) != (first.instructions, first.expected):
+            elif (case.instructions, case.messages, case.expected) != (first.instructions, first.messages, first.expected):
                 refuse_repeated(case.id, case.place, {first.id: first.place})
 
     def _cut(self) -> Iterator[PlacedCase]:
@@ -245,10 +253,15 @@ class CaseReader:
 
 
 class ReadTotals(NamedTuple):
-    """The totals of one pass: the digest of the file (empty if not requested) and the number of repaired rows."""
+    """The totals of one pass: the digest of the file (empty if not requested), the numbers of repaired and of valid rows, the content parts
+    of unknown types, and whether a row has calls or says that none is expected.
+    """
 
-    digest: str
-    repaired_rows: int
+    digest: str = ""
+    repaired_rows: int = 0
+    rows: int = 0
+    unknown_parts: Mapping[str, int] = {}
+    has_calls: bool = False
 
 
 class _CachedCases(NamedTuple):

@@ -145,7 +145,7 @@ class RunFolder:
                 raise BadInput(f"expected at most {_MAX_MANIFEST >> 20} MiB, got {max(after.st_size, len(text)):,} bytes")
             if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns) and len(text) == after.st_size:
                 return text
-        raise BadInput("changes while it is read", "Wait until it is complete, then try again.")
+        raise BadInput("it changed while it was being read", "Wait until it is complete, then try again.")
 
 
 def is_run(path: str) -> bool:

@@ -145,5 +145,5 @@ def look_up(reference: str, root: Mapping[str, Any]) -> Any:
         if key:
             target = target.get(key) if isinstance(target, Mapping) else None
     if target is None:
-        raise BadInput(f"$ref {reference!r} points to nothing in the file")
+        raise BadInput(f"$ref {reference!r} is not defined in the file")
     return target

@@ -34,7 +34,9 @@ def check_expected_calls(case: Case, tools: Sequence[Tool], *, ignore: tuple[str
         if tool is None:
             known = [tool.name for tool in tools]
             raise _cannot_simulate(
-                case, f"it expects {call.name}, which is not a listed tool{did_you_mean(call.name, known)}", f"Tools: {', '.join(known)}."
+                case,
+                f"it expects {call.name}, which is not one of the available tools{did_you_mean(call.name, known)}",
+                f"Tools: {', '.join(known)}.",
             )
         _check_argument_names(case, call, tool)
 

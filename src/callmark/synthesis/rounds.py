@@ -82,7 +82,7 @@ class Rounds:
             plans = self._make_plans(written.count(b"\n"), len(self.plans))
             if b"".join(write(plan) + b"\n" for plan in plans) != written:
                 raise BadInput(
-                    f"{scrub(str(self._runs.parent))} was started with other plans",
+                    f"{scrub(str(self._runs.parent))} was started with different plans",
                     "Pass the same --seed, --balance and --scenarios as before, or choose another -o.",
                 )
             return plans

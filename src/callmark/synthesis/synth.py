@@ -40,8 +40,8 @@ def synth(
     world: str | World | None = None,
     tools: str | Sequence[str] = (),
     scenarios: str | PathLike[str] | Sequence[Case] | None = None,
-    policy: str | None = None,
-    rules: str | PathLike[str] | Mapping[str, Any] | None = None,
+    system: str | None = None,
+    policy: str | PathLike[str] | Mapping[str, Any] | None = None,
     agent: str | ModelSettings | None = None,
     user: str | ModelSettings | None = None,
     number: int | None = None,
@@ -72,8 +72,8 @@ def synth(
         world: Name of a world, or a `World`. By default the one that `tools` belong to, or the retail store.
         tools: Specs of tool sources, such as `mcp:COMMAND` or `openapi:FILE`; those of the world by default.
         scenarios: Scenarios that replace the plans of the world: a path or a list.
-        policy: System prompt that replaces the policy of the world.
-        rules: Rules of the `policy` evaluator: a YAML file, or its content. Conversations that break one are rejected.
+        system: System prompt that replaces the policy text of the world.
+        policy: Rules of the `policy` evaluator: a YAML file, or its content. Conversations that violate a rule are rejected.
         agent: Model that plays the agent; the expert of the world by default.
         user: Model that plays the user; the user of the world by default.
         number: Number of conversations to accept; 300 by default, or all `scenarios`.
@@ -116,8 +116,8 @@ def synth(
         seed=seed,
         valid=valid,
         balance=balance,
-        policy=policy,
-        rules=None if rules is None else dict(rules) if isinstance(rules, Mapping) else read_policy(fspath(rules)),
+        policy=system,
+        rules=None if policy is None else dict(policy) if isinstance(policy, Mapping) else read_policy(fspath(policy)),
         resume=resume,
         concurrency=concurrency,
     )
@@ -216,7 +216,7 @@ def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -
 
 
 def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Case]:
-    rows = load(scenarios) if isinstance(scenarios, str | PathLike) else scenarios
+    rows = load(scenarios, cases=True) if isinstance(scenarios, str | PathLike) else scenarios
     found = [case for case in rows if isinstance(case, Case) and case.is_scenario]
     if not found:
         name = fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the list"

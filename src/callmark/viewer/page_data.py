@@ -268,7 +268,7 @@ def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], 
 def _warnings(against: RunComparison) -> list[str]:
     warnings = []
     if against.common:
-        warnings.append(f"{against.first} and {against.second} have different datasets: their cases are matched by ID")
+        warnings.append(f"{against.first} and {against.second} were run on different datasets, so their cases are matched by ID")
     if settings := ", ".join(against.differing_settings):
         warnings.append(f"{against.first} and {against.second} were graded with different settings ({settings})")
     if against.unshared_metrics:

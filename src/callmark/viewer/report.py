@@ -44,7 +44,7 @@ def write_report(
     Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
     if not runs:
-        raise BadInput("a report needs at least one run", "Pass the folder of a run: callmark report runs/NAME")
+        raise BadInput("a report needs at least one run", "Pass a run folder: callmark report runs/NAME")
     if len({run.folder.path.resolve() for run in runs}) < len(runs):
         raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()

@@ -129,7 +129,7 @@ class _Guard:
             return ""  # no data
         tokens = [value for name, value in headers if name == b"x-callmark-token"]
         if len(tokens) != 1 or not secrets.compare_digest(tokens[0], self._token):
-            return "The token is missing or wrong. Open the address that callmark view printed."
+            return "The token is missing or wrong. Open the URL that callmark view printed."
         return ""
 
 

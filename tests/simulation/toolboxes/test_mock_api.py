@@ -266,7 +266,7 @@ def test_openapi_spec_opens_a_mock_api(tmp_path: Path) -> None:
     source = open_tools([f"openapi:{LIBRARY}"])
     assert source.label == "openapi:library_api.yaml"
     assert [tool.name for tool in source.tools][:2] == ["searchBooks", "getBook"]
-    with pytest.raises(BadInput, match="tools: expected something like openapi:api.yaml, got 'openapi:'"):
+    with pytest.raises(BadInput, match="tools: expected a source such as openapi:api.yaml, got 'openapi:'"):
         open_tools(["openapi:"])
     other = tmp_path / "other.yaml"
     other.write_text("hello: there", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Bare JSON: an object or a list of calls, alone or in ``` fences, with text around it."""
 
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 
 from callmark.calls.shapes import ARGUMENT_KEYS
 from callmark.calls.text.scan import (
@@ -17,7 +17,7 @@ from callmark.calls.text.scan import (
     skip,
 )
 from callmark.calls.text.text_format import ParsedText, TextFormat
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 _MARKS = compile_marks(rf'(?:{CODE_FENCE})?(?:\[\s*+)?(?P<value>\{{)\s*+"')
 _BRACKETS = json_brackets("`", "```")
@@ -25,12 +25,12 @@ _HAS_NAME = re.compile(r"""["'](?:name|functionName)["']""")
 _IS_SURELY_A_CALL = re.compile(rf'"(?:{"|".join(ARGUMENT_KEYS)})"\s*+:|\A\{{\s*+"(?:name|functionName)"\s*+:\s*+"[^"]*+"\s*+\}}\Z')
 
 
-def parse_json(text: str, tools: Container[str] | None) -> ParsedText:
+def parse_json(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     """Return every JSON object that is a call. Other objects are text."""
     return scan(text, _MARKS, _reader(tools))
 
 
-def _reader(tools: Container[str] | None) -> ReadMark:
+def _reader(tools: Mapping[str, Tool]) -> ReadMark:
     """Return a reader of the JSON calls at a bracket, up to the first object that is not a call. If there is none, the object is text."""
 
     def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:
@@ -51,7 +51,7 @@ def _reader(tools: Container[str] | None) -> ReadMark:
     return read
 
 
-def _read_object(text: str, tools: Container[str] | None) -> Call | None:
+def _read_object(text: str, tools: Mapping[str, Tool]) -> Call | None:
     """Return the call of a bare JSON object, malformed or not; None if it has no name.
 
     Data has names too: if `tools` are given, an object without arguments that does not name one of them is a call only if it has nothing
@@ -60,7 +60,7 @@ def _read_object(text: str, tools: Container[str] | None) -> Call | None:
     if not _HAS_NAME.search(text):
         return None
     call = read_json_call(text)
-    return call if call.name and (tools is None or call.name in tools or _IS_SURELY_A_CALL.search(text)) else None
+    return call if call.name and (call.name in tools or _IS_SURELY_A_CALL.search(text)) else None
 
 
-FORMAT = TextFormat("json", parse_json)
+FORMAT = TextFormat("json", "bare JSON", parse_json)

@@ -1,10 +1,11 @@
 """Parse a model's text in a given format, or in the first format that finds a call."""
 
-from collections.abc import Container
+from collections.abc import Sequence
 from functools import cache
 
 from callmark import registry
 from callmark.calls.text.text_format import ParsedText, TextFormat
+from callmark.types import Tool
 
 AUTO = "auto"
 _END_MARKERS = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>")
@@ -15,26 +16,27 @@ def text_format_names() -> tuple[str, ...]:
     return (AUTO, *registry.names("text_formats"))
 
 
-def parse_calls(text: str, format_name: str = AUTO, *, tools: Container[str] = ()) -> ParsedText:
+def parse_calls(text: str, format_name: str = AUTO, *, tools: Sequence[Tool] = ()) -> ParsedText:
     """Return the calls in a model's text, in order, including repeated calls.
 
     Empty text and plain prose have no calls. An unclosed tag, truncated or invalid JSON and a positional argument are malformed calls. A
     closed <think> is separated wherever it is outside a call, an unclosed one only at the start of the text; text before an unopened
-    </think> is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools` are the names of the known tools and only affect
-    `auto`: `f(a=1)` within prose is a call if f is one of them. An unknown format name raises `BadInput`.
+    </think> is thinking too. Markers that end a turn (`<|im_end|>`) are dropped. `tools` are the known tools: without a
+    marker, `f(a=1)` is a call only if f is one of them, or none is known. An unknown format name raises `BadInput`.
     """
     text = _strip_end_markers(text)
+    known = {tool.name: tool for tool in tools}
     if format_name != AUTO:
-        return _find(format_name).parse(text, None)
+        return _find(format_name).parse(text, known)
     parsed = ParsedText()
     for text_format in _built_in():
         if not text_format.markers or any(marker in text for marker in text_format.markers):
-            parsed = text_format.parse(text, tools)
+            parsed = text_format.parse(text, known)
             if parsed.calls:
                 return parsed
     for text_format in _installed():
         if any(marker in text for marker in text_format.markers):
-            found = text_format.parse(text, tools)
+            found = text_format.parse(text, known)
             if found.calls:
                 return found
     return parsed

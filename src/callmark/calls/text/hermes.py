@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 from typing import Any
 
 from callmark.calls.shapes import named_call
@@ -23,7 +23,7 @@ from callmark.calls.text.scan import (
     skip,
 )
 from callmark.calls.text.text_format import ParsedText, TextFormat
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 FUNCTION_TAG = r"(?:(?:<tool_call>|<\|python_tag\|>)\s*+)?(?P<function><function=(?P<name>[^<>\n]*+)>?)"
 
@@ -36,7 +36,7 @@ _PARAMETER_END = re.compile(r"</parameter>|(?=<(?:parameter|function)=|</functio
 _BRACKETS = json_brackets("<", r"</?tool_call>|</?function[=>]")
 
 
-def parse_hermes(text: str, tools: Container[str] | None) -> ParsedText:
+def parse_hermes(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     """Return the calls in tags, whether or not their tools are known."""
     return scan(text, _MARKS, _read_tag)
 
@@ -99,4 +99,4 @@ def _read_value(text: str) -> Any:
     return text if isinstance(value, str) else value
 
 
-FORMAT = TextFormat("hermes", parse_hermes, ("<tool_call>", "<function="))
+FORMAT = TextFormat("hermes", "Hermes, Qwen", parse_hermes, ("<tool_call>", "<function="))

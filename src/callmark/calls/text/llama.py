@@ -1,7 +1,7 @@
 """Llama 3: `<|python_tag|>{"name", "parameters"}; {"name", "parameters"}`, the JSON alone, or `<function=NAME>{json}</function>`."""
 
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 
 from callmark.calls.text.bare_json import parse_json
 from callmark.calls.text.hermes import FUNCTION_TAG, read_function_tag
@@ -18,17 +18,17 @@ from callmark.calls.text.scan import (
     skip,
 )
 from callmark.calls.text.text_format import ParsedText, TextFormat
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 _MARKS = compile_marks(rf"{FUNCTION_TAG}|<\|python_tag\|>")
 _END = re.compile(r"(?=<\|python_tag\|>)")
 _BRACKETS = json_brackets("<", r"<\|python_tag\|>")
 
 
-def parse_llama(text: str, tools: Container[str] | None) -> ParsedText:
-    """Return the calls after each marker. If the user names the format and there is no marker, bare JSON is read."""
+def parse_llama(text: str, tools: Mapping[str, Tool]) -> ParsedText:
+    """Return the calls after each marker. If there is no marker, bare JSON is read."""
     parsed = scan(text, _MARKS, _read_python_tag)
-    return parsed if parsed.calls or tools is not None else parse_json(text, None)
+    return parsed if parsed.calls else parse_json(text, tools)
 
 
 def _read_python_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
@@ -43,4 +43,4 @@ def _read_python_tag(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
     return list(code.calls) if code else [read_json_call(inside)], stop
 
 
-FORMAT = TextFormat("llama3", parse_llama, ("<|python_tag|>",))
+FORMAT = TextFormat("llama3", "Llama 3", parse_llama, ("<|python_tag|>",))

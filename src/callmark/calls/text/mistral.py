@@ -1,7 +1,7 @@
 """Mistral: `[TOOL_CALLS] [{"name", "arguments"}]`, `[TOOL_CALLS]name[CALL_ID]id[ARGS]{json}`."""
 
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 
 from callmark.calls.shapes import named_call
 from callmark.calls.strict import scrub
@@ -17,7 +17,7 @@ from callmark.calls.text.scan import (
     skip,
 )
 from callmark.calls.text.text_format import ParsedText, TextFormat
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 _MARKS = compile_marks(r"\[TOOL_CALLS\]")
 _END = re.compile(r"(?=\[TOOL_CALLS\])")
@@ -25,7 +25,7 @@ _NAMED_CALL = re.compile(r"\s*+([^\s\[\]{}]++)\s*+(?:\[CALL_ID\]\s*+([^\s\[\]{}]
 _BRACKETS = json_brackets(r"\[", r"\[TOOL_CALLS\]")
 
 
-def parse_mistral(text: str, tools: Container[str] | None) -> ParsedText:
+def parse_mistral(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     """Return the calls after each marker, whether or not their tools are known."""
     return scan(text, _MARKS, _read_calls)
 
@@ -50,4 +50,4 @@ def _read_calls(text: str, mark: re.Match[str]) -> tuple[list[Call], int]:
     return [] if inside == "[]" else [read_json_call(inside)], stop
 
 
-FORMAT = TextFormat("mistral", parse_mistral, ("[TOOL_CALLS]",))
+FORMAT = TextFormat("mistral", "Mistral", parse_mistral, ("[TOOL_CALLS]",))

@@ -2,12 +2,12 @@
 
 import re
 import warnings
-from collections.abc import Container
+from collections.abc import Mapping
 
 from callmark.calls.text.python_code import STRING_PATTERN, read_code_call
 from callmark.calls.text.scan import CODE_FENCE, FENCE_CLOSED, LIST_END, ReadMark, compile_marks, find_closing_bracket, scan, skip
 from callmark.calls.text.text_format import ParsedText, TextFormat
-from callmark.types import Call
+from callmark.types import Call, Tool
 
 _MARKS = compile_marks(rf"(?P<place>{CODE_FENCE}(?:\[\s*+)?|^[ \t]*+(?:\[\s*+)?|[\[,;]\s*+)?(?<![\w.-])(?P<name>[^\W\d][\w.-]*+)\(")
 _NO_MARKS = compile_marks("(?!)")
@@ -16,9 +16,9 @@ _STARTS_LIKE_CODE = re.compile(r"""[\w.-]++\(\s*+(?:[)"'\d\[{-]|\w++\s*+=)""")
 _BRACKETS = re.compile(rf"(?!)(.)|{STRING_PATTERN}|([({{\[])|([)}}\]])", re.DOTALL)
 
 
-def parse_pythonic(text: str, tools: Container[str] | None) -> ParsedText:
+def parse_pythonic(text: str, tools: Mapping[str, Tool]) -> ParsedText:
     """Return the calls written as code. If `tools` are given, calls of other tools count only in a text that is nothing but code."""
-    return _scan_code(text, None) if tools is None else parse_code_only(text) or _scan_code(text, tools)
+    return parse_code_only(text) or _scan_code(text, tools)
 
 
 def parse_code_only(text: str) -> ParsedText | None:
@@ -30,7 +30,7 @@ def parse_code_only(text: str) -> ParsedText | None:
     return ParsedText(parsed.calls, "", parsed.thinking) if is_code else None
 
 
-def _scan_code(text: str, tools: Container[str] | None) -> ParsedText:
+def _scan_code(text: str, tools: Mapping[str, Tool] | None) -> ParsedText:
     """Return the calls written as code: of any name, or only of these tools."""
     if "(" not in text:
         return scan(text, _NO_MARKS, _reader(tools))
@@ -39,7 +39,7 @@ def _scan_code(text: str, tools: Container[str] | None) -> ParsedText:
         return scan(text, _MARKS, _reader(tools))
 
 
-def _reader(tools: Container[str] | None) -> ReadMark:
+def _reader(tools: Mapping[str, Tool] | None) -> ReadMark:
     """Return a reader of one call as code.
 
     An unclosed call extends to the end of the text. A closed but malformed call within prose, such as `item(s)`, is text.
@@ -57,4 +57,4 @@ def _reader(tools: Container[str] | None) -> ReadMark:
     return read
 
 
-FORMAT = TextFormat("pythonic", parse_pythonic)
+FORMAT = TextFormat("pythonic", "Llama 4 and others", parse_pythonic)

@@ -1,7 +1,7 @@
 """Evaluator `policy`: did the agent follow the rules? (policy_rules.py describes their format)
 
-    policy.kept    1 if no rule is violated, else 0
-    policy.rules   rules that are followed / rules
+    policy.followed  1 if no rule is violated, else 0
+    policy.rules     rules that are followed / rules
 
 Calls count whatever their results. Without a transcript, only rules that calls alone can violate are checked; without such a rule, the
 metrics are not applicable.
@@ -48,7 +48,7 @@ class PolicyEvaluator(Struct, frozen=True):
 
     name: ClassVar[str] = "policy"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric("kept", "policy followed", kind="rate", headline=True),
+        Metric("followed", "policy followed", kind="rate", headline=True),
         Metric("rules", "rules followed"),
     )
     requires: ClassVar[tuple[str, ...]] = ("rules",)
@@ -64,7 +64,7 @@ class PolicyEvaluator(Struct, frozen=True):
         has_transcript = attempt.prediction is not None and bool(attempt.prediction.transcript)
         rules = [rule for rule in self.rules if has_transcript or not rule.needs_transcript]
         if not rules:
-            return Result({"kept": None, "rules": None})
+            return Result({"followed": None, "rules": None})
         conversation = _conversation(attempt)
         violations = [list(islice(_violations(rule, conversation), _MAX_NOTES)) for rule in rules]
         kept = sum(not found for found in violations)
@@ -79,7 +79,7 @@ class PolicyEvaluator(Struct, frozen=True):
             for found in violations
             for violation in found
         ]
-        return Result({"kept": float(kept == len(rules)), "rules": kept / len(rules)}, notes=tuple(notes))
+        return Result({"followed": float(kept == len(rules)), "rules": kept / len(rules)}, notes=tuple(notes))
 
 
 class _Conversation(Struct, frozen=True):

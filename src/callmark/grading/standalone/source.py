@@ -54,7 +54,9 @@ MATCHERS.update(dict.fromkeys(("$literal", "$any", "$optional", "$one_of", "$set
 
 ARGUMENT_KEYS = ("arguments", "args", "input", "parameters", "params", "kwargs", "tool_input", "action_input")
 NAME_KEYS = ("name", "functionName", "function_name", "tool_name", "toolName")
-CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+NAMED_CONTAINER_KEYS = ("function", "tool")  # an object with name and arguments, or the name as a string
+CONTAINER_KEYS = (*NAMED_CONTAINER_KEYS, "functionCall", "function_call", "toolUse", "custom")  # an object with name and arguments
+PARALLEL = "multi_tool_use.parallel"  # a call whose tool_uses are calls
 METADATA_KEYS = frozenset(
     [
         "id",
@@ -148,7 +150,7 @@ def grade(sample: dict[str, Any], item: dict[str, Any]) -> float:
     if not isinstance(alternatives, list):
         raise ValueError("expected_output.alternatives: expected a list of lists of calls")
     accepted = [expected_calls(calls) for calls in [output.get("tool_calls"), *alternatives]]
-    actual = [read_call(call) for call in listed(sample.get("output_tools") if isinstance(sample, dict) else None)]
+    actual = unwrap([read_call(call) for call in listed(sample.get("output_tools") if isinstance(sample, dict) else None)])
     schemas = read_tools(item.get("tools", item.get("functions")))
     work: Work = {"left": MOST_CHECKS, "inside": False}
     return max([score(expected, actual, schemas, work) for expected in accepted])
@@ -318,6 +320,33 @@ def listed(calls: Any) -> list[Any]:
     return [] if calls is None else calls if isinstance(calls, list) else [calls]
 
 
+def unwrap(calls: list[Call]) -> list[Call]:
+    """Return the calls with each multi_tool_use.parallel replaced by the calls in it. What is not a call inside is a malformed call."""
+    found = []
+    for name, arguments in calls:
+        if name != PARALLEL or arguments is None:
+            found.append((name, arguments))
+        elif arguments.keys() != {"tool_uses"} or not isinstance(arguments["tool_uses"], list) or not arguments["tool_uses"]:
+            found.append((name, None))
+        else:
+            found.extend(parallel_call(use) for use in arguments["tool_uses"])
+    return found
+
+
+def parallel_call(use: Any) -> Call:
+    if not isinstance(use, dict) or not isinstance(use.get("recipient_name"), str):
+        return "", None
+    name = use["recipient_name"].removeprefix("functions.")
+    if not name.strip():
+        return "", None
+    if not {"recipient_name", "parameters"}.issuperset(use) or is_tool_definition(use.get("parameters")):
+        return name, None
+    try:
+        return name, read_arguments(use.get("parameters"))
+    except ValueError:
+        return name, None
+
+
 def read_call(call: Any) -> Call:
     """Return the name and the arguments, each the first non-null value of its keys. Missing, null or blank arguments are {}.
 
@@ -327,13 +356,17 @@ def read_call(call: Any) -> Call:
         return "", None
     bodies = [call[key] for key in CONTAINER_KEYS if isinstance(call.get(key), dict)] + [call]
     names = [body[key] for body in bodies for key in NAME_KEYS if body.get(key) is not None]
-    names += [call[key] for key in (*CONTAINER_KEYS, "action") if isinstance(call.get(key), str)]
+    names += [call[key] for key in (*NAMED_CONTAINER_KEYS, "action") if isinstance(call.get(key), str)]
     if not names or not all(isinstance(name, str) for name in names) or not names[0].strip():
         return "", None
     arguments = [body[key] for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
     malformed = any(name != names[0] for name in names) or any(is_tool_definition(body.get("parameters")) for body in bodies)
-    if malformed or has_unknown_keys(bodies):
+    if malformed or has_unknown_keys(bodies) or call.get("parse_error"):
         return names[0], None
+    if call.get("type") in ("custom_tool_call", "custom") and isinstance(call.get("type"), str):
+        given = [(key, body[key]) for body in bodies for key in ARGUMENT_KEYS if body.get(key) is not None]
+        if len(given) == 1 and given[0][0] == "input" and isinstance(given[0][1], str):
+            arguments = [{"input": given[0][1]}]
     try:
         first, *others = [read_arguments(given) for given in arguments or [None]]
     except ValueError:
@@ -378,7 +411,8 @@ def has_unknown_keys(bodies: list[dict[str, Any]]) -> bool:
             known = key in METADATA_KEYS or key in NAME_KEYS or key.startswith(("_", "x-"))
             if body is bodies[-1]:
                 known = known or (key == "action" and isinstance(value, str))
-                known = known or (key in CONTAINER_KEYS and (value is None or isinstance(value, (str, dict))))
+                known = known or (key in CONTAINER_KEYS and (value is None or isinstance(value, dict)))
+                known = known or (key in NAMED_CONTAINER_KEYS and isinstance(value, str))
             if not known:
                 return True
     return False
@@ -394,7 +428,7 @@ def expected_calls(calls: Any) -> list[Call]:
         if arguments and "functionName" in call:
             arguments = {key: with_globs(value) for key, value in arguments.items()}
         found.append((name, arguments))
-    return found
+    return unwrap(found)
 
 
 def check_matchers(value: Any, where: str, *, counted: bool = False) -> None:

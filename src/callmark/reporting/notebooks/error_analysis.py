@@ -231,7 +231,7 @@ display_table(worst[["case"]].merge(by_case, on="case").head(50), 300, names=Fal
         """## Notes (not scored)
 
 Notes do not affect the scores of calls: calls in a different order, correct values that do not appear earlier in the conversation
-(hallucinated), policy violations, and differences in the final state.
+(hallucinated), policy violations, and differences in the end state.
 """,
         {
             "notes-table": """

@@ -38,7 +38,7 @@ metrics.set_index("metric")
 |---|---|
 | high precision, low recall | the model's calls are correct, but some required calls are missing |
 | low precision, high recall | the expected calls are there, but so are unnecessary ones |
-| low precision, low recall | fundamental issues: the model does not understand which function to call when |
+| low precision, low recall | fundamental issues: the model does not know which tool to call when |
 
 | Arguments | Interpretation |
 |---|---|
@@ -175,16 +175,16 @@ display_table(table).set_index("conversation")
         lambda data: not data.run.scenarios and data.has_headline,
     ),
     Section(
-        """## Precision and recall by function
+        """## Precision and recall by tool
 
-Precision is the share of the model's calls of a function that were expected; recall is the share of the expected calls that the model made.
+Precision is the share of the model's calls to a tool that were expected; recall is the share of the expected calls that the model made.
 Improve the functions with the lowest values first. With few calls, the values are not reliable.
 """,
         {
             "functions-chart": """
 functions = display_table(to_builtins(summary.details.functions.functions[:50]))
 measured = functions.head(20).melt(id_vars="name", value_vars=["precision", "recall"], var_name="measure", value_name="share")
-alt.Chart(measured, title="Precision and recall by function", height=alt.Step(9)).mark_bar().encode(
+alt.Chart(measured, title="Precision and recall by tool", height=alt.Step(9)).mark_bar().encode(
     y=alt.Y("name:N", sort=None, title=None),
     yOffset="measure:N",
     x=alt.X("share:Q", title=None, scale=alt.Scale(domain=[0, 1])),
@@ -196,7 +196,7 @@ functions.rename(columns={"correct": "all arguments correct"}).set_index("name")
 """,
         },
         lambda data: bool(data.details.functions.functions),
-        "No call was expected, and no function was called.",
+        "No call was expected, and no tool was called.",
     ),
     Section(
         """## Trials

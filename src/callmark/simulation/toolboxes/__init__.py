@@ -58,7 +58,7 @@ def _open(spec: str, settings: ToolboxSettings) -> ToolSource:
     provider = find_provider(spec)
     if provider is not None:
         if not text:
-            raise BadInput(f"tools: expected something like {provider.example}, got {f'{name}{colon}'!r}")
+            raise BadInput(f"tools: expected a source such as {provider.example}, got {f'{name}{colon}'!r}")
         try:
             return provider.open(text, settings)
         except BadInput as error:  # the import error of a module may contain a key

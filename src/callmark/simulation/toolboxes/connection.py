@@ -43,7 +43,7 @@ class Server(Struct, frozen=True):
 def read_server(text: str, keys: Keys) -> Server:
     """Return the server of `mcp:TEXT`; an invalid URL or command raises `BadInput`."""
     if text.startswith(("http:", "https:")):
-        url = read_url(text, keys, where="the address of mcp:", example="mcp:http://localhost:8000/mcp")
+        url = read_url(text, keys, where="the URL of mcp:", example="mcp:http://localhost:8000/mcp")
         return Server(keys.hide(url.shown), url=url)
     keys.add_from_command(text)
     try:
@@ -140,7 +140,7 @@ class Connection:
             process = ServerProcess(command, self._server.environment)
             await process.started()
         except FileNotFoundError:
-            raise ModelError(f"the tool server {self._keys.hide(command[0])!r} cannot be started: no such program") from None
+            raise ModelError(f"cannot start the tool server: command not found: {self._keys.hide(command[0])!r}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ModelError(f"the tool server {self._server.name} cannot be started: {reason}") from None

@@ -93,7 +93,7 @@ class FunctionToolSource:
         if not functions.keys() - {_STATE}:
             raise BadInput(
                 f"{self.label} has no public functions",
-                "Expected a module with functions, functions in it, or a class with methods.",
+                "Expected a module with functions, named functions in it, or a class with methods.",
             )
         return functions
 

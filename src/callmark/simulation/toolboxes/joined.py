@@ -46,7 +46,7 @@ class JoinedToolSource:
         for name, count in Counter(tool.name for tool in self.tools).items():
             if count > 1:
                 labels = [source.label for source in self._sources if any(tool.name == name for tool in source.tools)]
-                raise BadInput(f"two tools are named {name}: in {' and in '.join(labels)}", "Remove one of them.")
+                raise BadInput(f"two tools are named {name}, in {' and in '.join(labels)}", "Remove one of them.")
 
 
 class _JoinedToolbox:

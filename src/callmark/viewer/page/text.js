@@ -126,7 +126,7 @@ export function labelWords(kind) {
 
 // Where a wrong value came from: `hallucinated`, or another message.
 export function originWords(origin) {
-  return origin === "elsewhere" ? "from another message" : origin;
+  return origin === "elsewhere" ? "from elsewhere in the conversation" : origin;
 }
 
 export function cut(text, length) {
