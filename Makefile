@@ -85,6 +85,26 @@ PEER_adk := google-adk==2.13.0
 PEER_inspect := inspect-ai==0.3.285
 PEER_sglang := --no-deps sglang==0.5.23 pydantic==2.14.3 pydantic-core==2.50.4 typing-extensions annotated-types typing-inspection orjson partial-json-parser
 
+PROOF_openai := openai==3.51.0
+PROOF_anthropic := anthropic==2.9.0
+PROOF_google := google-genai==3.3.0
+PROOF_langchain := langchain-core==1.7.2 langchain-openai==1.7.3 langsmith==0.14.17
+PROOF_agents := openai-agents==0.24.0
+PROOF_pydantic_ai := 'pydantic-ai-slim[openai]==2.66.0'
+PROOF_inspect := inspect-ai==0.3.285 openai==3.51.0
+PROOF_datasets := datasets==5.2.0
+PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets
+
+# Packages that write files, each in its own environment, with the version that wrote the fixtures.
+$(PEERS)/formats/%/installed:
+	@echo "installing $(PROOF_$*) …"
+	@$(PYTHON) -m venv $(PEERS)/formats/$*
+	@$(PEERS)/formats/$*/bin/python $(PEER_PIP) $(PROOF_$*)
+	@touch $@
+
+formats-proof: $(VENV)/developed $(PROOF_PACKAGES:%=$(PEERS)/formats/%/installed)   ## let packages write their formats again and compare how they are read
+	$(BIN)/python -m tests.formats.packages --environments $(PEERS)/formats
+
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/grading.py

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 Text = bytes | Raw  # JSON text
 Severity = Literal["error", "warning", "info"]
+Behavior = Literal["", "ask", "answer", "decline"]
 FOLDED = 200  # characters of a text shown in a notebook; the rest is folded
 
 
@@ -162,6 +163,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     Attributes:
         expected: The expected calls (ground truth); empty if no call is expected.
         alternatives: Other lists of calls that are also correct.
+        behavior: What the reply should do where no call is expected: `ask` for information, `answer` or `decline`; empty if not stated.
         source: The conversation, message and call that a decision point was cut from.
         instructions: For a scenario, what the simulated user wants.
         completion: For a scenario, the condition under which the task is complete.
@@ -176,6 +178,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
 
     expected: tuple[Call, ...] = ()
     alternatives: tuple[tuple[Call, ...], ...] = ()
+    behavior: Behavior = ""
     source: Source | None = None
     instructions: str = ""
     completion: str = ""

@@ -61,7 +61,7 @@ def test_messages_of_every_kind_are_read(tmp_path: Path, message: dict[str, Any]
         ('{"messages": [NaN]}', "NaN is not a JSON value"),
         ("{'messages': []}", "not valid JSON: unexpected \"'messages': []}\""),
         ("null", "expected an object, got null"),
-        ("[1]", "expected an object, got a list"),
+        ("[1]", "messages[0]: expected an object, got a number"),
         ("5", "expected an object, got a number"),
         ('{"messages": 5}', "messages: expected a list of messages, got a number"),
         ('{"messages": [5]}', "messages[0]: expected an object, got a number"),
@@ -213,10 +213,10 @@ def test_invalid_matcher_is_a_bad_row_and_names_the_argument(tmp_path: Path) -> 
 
 
 def test_an_unknown_format_is_refused_with_the_keys_that_were_found(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.jsonl", {"prompt": 1, "completion": 2})
+    path = write_rows(tmp_path / "x.jsonl", {"text": 1, "label": 2})
     with pytest.raises(
         BadInput,
-        match="unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt, completion",
+        match="unknown format: expected the key messages, conversations or expected_function_calls, got the keys text, label",
     ) as raised:
         callmark.load(path)
     assert "openai, sharegpt, scenarios" in raised.value.hint

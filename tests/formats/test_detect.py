@@ -1,8 +1,10 @@
 """Formats are found by name, by extension and by confidence; those of installed packages too."""
 
+import json
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,12 +14,18 @@ import callmark
 from callmark import registry
 from callmark.errors import BadInput
 from callmark.formats import detect
-from callmark.formats.detect import detect_format, find_format
+from callmark.formats.bare_lists import wrap_list
+from callmark.formats.detect import detect_format, find_format, split_container
 from callmark.formats.format import Format, ReadContext
+from callmark.formats.json_fields import decode_fields
 from callmark.formats.predictions import read_prediction
 from callmark.types import Call, Conversation, Message, Place, Prediction
 from tests.conftest import Cli
-from tests.rows import assistant, user, write_rows
+from tests.formats.exchange_shapes import EXCHANGE_SHAPES
+from tests.formats.samples import CALLS, samples
+from tests.formats.shapes import ExchangeShape, Shape
+from tests.formats.test_conformance import SHAPES
+from tests.rows import assistant, call, result, row, user, write_rows
 
 
 def read_lines(line: bytes, place: Place, context: ReadContext) -> Conversation:
@@ -37,6 +45,7 @@ def read_lines_prediction(line: bytes) -> Prediction:
     return Prediction("1", 0, (Call("f"),))
 
 
+ALL_SHAPES: tuple[Shape | ExchangeShape, ...] = (*SHAPES, *EXCHANGE_SHAPES)
 LINES = Format("lines", "Lines of text", detect_lines, read_lines, write_lines, extensions=(".lines",))
 RECORDED = Format("recorded-lines", "Recorded lines", detect_lines, read_lines, read_prediction=read_lines_prediction)
 
@@ -69,6 +78,16 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (b'{"messages": [], "system": "x", "task_id": 1, "traj": []}', "anthropic"),
         (b'{"messages": [], "system": "x", "tool_context": {}}', "deepfabric"),
         (b'{"messages": [], "question": "", "final_answer": ""}', "deepfabric"),
+        (b'{"user_scenario": {}, "evaluation_criteria": {}}', "tau2-tasks"),
+        (b'{"prompt": "", "completion": "", "label": true}', "prompt-completion"),
+        (b'{"prompt": "", "completion": "", "messages": []}', "openai"),
+        (b'{"messages": [], "chosen": [], "rejected": []}', "preference"),
+        (b'{"messages": [], "tools": ["{}"]}', "when2call"),
+        (b'{"item": {"messages": []}, "sample": {}}', "hosted-evaluation"),
+        (b'{"item": {"messages": [], "reference_answer": []}}', "reference-answers"),
+        (b'{"messages": [], "reference_answer": "42"}', "openai"),
+        (b'{"messages": [], "expected_output": {}, "reference_answer": []}', "openai"),
+        (b'{"system": "x", "conversations": []}', "sharegpt"),
     ],
 )
 def test_the_most_confident_format_wins(line: bytes, name: str) -> None:
@@ -113,3 +132,48 @@ def test_a_recording_of_an_installed_package_is_a_prediction() -> None:
 def test_rows_of_other_formats_are_not_taken_for_recordings() -> None:
     with pytest.raises(BadInput, match="no prediction found"):
         read_prediction(b'{"lines": []}')
+
+
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in ALL_SHAPES])
+def test_exactly_one_format_is_most_confident_about_every_shape(shape: Shape | ExchangeShape) -> None:
+    """A tie would let the order of the registry decide how a file is read."""
+    for item in shape.rows(samples()) if isinstance(shape, Shape) else [shape.row("hi", [made]) for made in CALLS]:
+        text = json.dumps(item).encode()
+        for one in split_container(text) or [text]:
+            fields = decode_fields(wrap_list(bytes(one)))
+            confidences = {candidate.name: candidate.detect(fields) for candidate in detect.built_in_formats()}
+            assert [name for name, found in confidences.items() if found == max(confidences.values())] == [shape.format_name]
+
+
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        ([user("hi"), assistant(text="ho")], "openai"),
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}, "openai"),
+        ({"messages": [{"role": "user", "content": [{"text": "hi"}]}]}, "bedrock"),
+        ({"messages": [{"role": "user", "content": "hi"}], "system": "x"}, "anthropic"),
+        ({"messages": [{"role": "user", "content": "hi"}], "system": [{"text": "x"}], "toolConfig": {"tools": []}}, "bedrock"),
+        ({"messages": [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}]}, "vercel-ai"),
+        ({"messages": [{"type": "human", "content": "hi"}]}, "langchain"),
+        ({"messages": [{"type": "message", "role": "user", "content": "hi"}]}, "responses"),
+        ({"messages": [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]}]}, "pydantic-ai"),
+        ({"messages": [user("hi")], "epoch": 1, "input": "hi", "target": "x"}, "inspect-ai"),
+        ({"input": [user("hi")], "instructions": "x"}, "responses"),
+        ({"contents": "hi"}, "gemini"),
+        ({"inputs": {"messages": [user("hi")]}, "outputs": {"message": assistant(text="ho")}}, "langchain"),
+    ],
+)
+def test_a_row_without_calls_is_detected_by_the_form_of_its_messages(given: Any, name: str) -> None:
+    assert detect_format(wrap_list(json.dumps(given).encode())).name == name
+    assert [message.text for message in next(iter(callmark.load([given]))).messages][-1] in ("hi", "ho")
+
+
+def test_an_array_of_messages_is_one_conversation_and_an_array_of_rows_is_many(tmp_path: Path) -> None:
+    messages = [user("hi"), assistant(call("f")), result("1"), assistant(text="ho")]
+    for name, content in {"one.json": messages, "one-indented.json": messages, "rows.json": [row(*messages), row(*messages)]}.items():
+        (tmp_path / name).write_text(json.dumps(content, indent=2 if "indented" in name else None))
+    assert [len(found.messages) for found in callmark.load(tmp_path / "one.json")] == [4]
+    assert [len(found.messages) for found in callmark.load(tmp_path / "one-indented.json")] == [4]
+    assert [len(found.messages) for found in callmark.load(tmp_path / "rows.json")] == [4, 4]
+    lists = write_rows(tmp_path / "lists.jsonl", messages, messages)
+    assert [[str(one) for one in found.calls] for found in callmark.load(lists)] == [["f()"], ["f()"]]

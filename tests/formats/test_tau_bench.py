@@ -110,7 +110,7 @@ def test_a_failed_trial_is_an_error_without_a_case() -> None:
 @pytest.mark.parametrize(
     "row, reason",
     [
-        (recorded(traj=5), "traj: expected a list of messages, got a number"),
+        (recorded(traj=5), "traj: expected a list, got a number"),
         (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
         (recorded(trial="one"), "trial: expected an integer, got a string"),
         (recorded(trial=-1), "trial: expected an integer of at least 0, got -1"),
@@ -222,3 +222,49 @@ class TestGraded:
         (row,) = [json.loads(text) for text in (tmp_path / "runs" / "one" / "predictions.jsonl").read_text().splitlines()]
         assert [message["content"] for message in row["transcript"]][::4] == ["I want to fly", "Thank you! ###STOP###"]
         assert (row["reward"], row["ending"]) == (1.0, "goodbye")
+
+
+class TestConversations:
+    """Commands that describe, check, cut and convert data read the recorded conversations."""
+
+    ROWS = tuple(recorded(task, trial) for trial in range(2) for task in (3, 4))
+
+    def test_a_row_is_a_conversation_whose_id_has_the_trial(self) -> None:
+        rows = list(callmark.load(list(self.ROWS)))
+        assert [row.id for row in rows] == ["3-trial-0", "4-trial-0", "3-trial-1", "4-trial-1"]
+        assert [message.role for message in rows[0].messages] == ["user", "assistant", "tool", "assistant", "user"]
+        assert [str(made) for made in rows[0].calls] == ['book(to="SEA")']
+
+    def test_a_case_is_read_on_request(self) -> None:
+        assert [found.id for found in callmark.load(list(self.ROWS), cases=True)] == ["3", "4", "3", "4"]
+
+    def test_statistics_count_the_messages_and_calls(self) -> None:
+        stats = callmark.stats(list(self.ROWS))
+        assert (stats.num_turns.total, stats.tool_calls.total) == (20, 4)
+
+    def test_trials_are_not_copies_unless_they_are(self) -> None:
+        other = recorded(3, 1, traj=[user("Seattle, please"), assistant(text="Sorry."), user("Bye. ###STOP###")])
+        assert not {"duplicate_id", "duplicate_row", "near_duplicate"} & set(callmark.lint([recorded(3, 0), other]).summary)
+        assert callmark.lint([recorded(3, 0), recorded(3, 1)]).summary["duplicate_row"] == 1
+
+    def test_conversations_are_cut_and_converted(self, cli: Cli, tmp_path: Path) -> None:
+        file = tmp_path / "recorded.json"
+        file.write_text(json.dumps(self.ROWS))
+        assert [point.id for point in callmark.expand(file)] == ["3-trial-0:1", "4-trial-0:1", "3-trial-1:1", "4-trial-1:1"]
+        for target, rows in (("openai", 4), ("anthropic", 4), ("sharegpt", 4), ("scenarios", 2)):
+            done = cli("convert", file, "-o", tmp_path / "out.jsonl", "--to", target, "--json")
+            assert (done.status, json.loads(done.out)["written"]) == (0, rows)
+
+    def test_show_has_the_conversation_and_the_scenario(self, cli: Cli, tmp_path: Path) -> None:
+        file = tmp_path / "recorded.json"
+        file.write_text(json.dumps(self.ROWS))
+        shown = cli("show", file, "--row", "3").out
+        assert "ID 3-trial-1" in shown
+        assert shown.index("It is booked.") < shown.index("SCENARIO") < shown.index("You want to fly.") < shown.index("EXPECTED")
+        assert "You want to fly." in cli("show", file, "--row", "3", "--markdown").out
+
+    def test_a_failed_trial_is_a_conversation_without_a_case(self, cli: Cli, tmp_path: Path) -> None:
+        file = tmp_path / "recorded.json"
+        file.write_text(json.dumps([recorded(traj=[user("hi")], error="RateLimitError")]))
+        shown = cli("show", file)
+        assert (shown.status, "EXPECTED" in shown.out) == (0, False)

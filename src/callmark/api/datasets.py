@@ -331,6 +331,8 @@ def convert(
         opened = stack.enter_context(open_dataset(dataset))
         if opened.format.define is not None:
             refuse_inlining(opened)
+        stack.callback(setattr, opened, "cases", opened.cases)  # it may be a dataset of the caller
+        opened.cases = opened.cases or target.writes_cases
         output = stack.enter_context(Output(fspath(out)))
         for row in opened:
             rows += 1
@@ -372,7 +374,7 @@ def _unchanged_rows(dataset: Dataset, parts: Split) -> Iterator[tuple[int, Conve
         return
     indexes = {number: index for index, number in enumerate(parts.numbers)}
     if dataset.format.define is None:
-        yield from ((indexes[number], line) for number, line in Rows(dataset.path) if number in indexes)
+        yield from ((indexes[number], line) for number, line in Rows(dataset.path, split=dataset.split) if number in indexes)
         return
     on_bad, dataset.on_bad = dataset.on_bad, lambda bad: None  # bad rows were reported when the dataset was split
     try:

@@ -6,12 +6,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from callmark.api.datasets import DatasetSource, open_dataset
+from callmark.api.datasets import DatasetSource
 from callmark.api.runs import RunSource, open_run, refuse_run_file
 from callmark.config import read_config
 from callmark.data.expand import as_cases
 from callmark.errors import BadInput
-from callmark.formats import write_lines
+from callmark.formats import Dataset, load, write_lines
 from callmark.grading.standalone import export_source
 from callmark.models.chat_request import check_params
 from callmark.models.choice import choose_models
@@ -114,7 +114,8 @@ def export_batch(
     if not path:
         raise BadInput(f"{spec.shown}: this provider has no batch API", "Use openai:NAME, azure:DEPLOYMENT or vllm:NAME.")
     check_params(chosen.params)
-    requests = batch_lines(islice(as_cases(open_dataset(cases)), limit), spec.name, chosen, path=path)
+    dataset = cases if isinstance(cases, Dataset) else load(cases, cases=True)
+    requests = batch_lines(islice(as_cases(dataset), limit), spec.name, chosen, path=path)
     return write_lines(fspath(out), requests)
 
 

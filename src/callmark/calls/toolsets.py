@@ -4,12 +4,14 @@
     {"name", "description", "parameters" | "input_schema" | "inputSchema"}
     parameters as a list: [{"name": "path", "type": "str", "required": true}]
 
-Missing and null mean no tools. A tool without a name and a value that is not a list of tools raise `BadInput`.
+Also a JSON string of a list, and schemas that a table has padded with nulls. Missing and null mean no tools. A tool without a name and a
+value that is not a list of tools raise `BadInput`.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from callmark.calls.schema_padding import is_padded, without_padding
 from callmark.calls.shapes import type_name
 from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
@@ -40,6 +42,8 @@ def read_tool(value: Any, *, where: str = "the tool") -> Tool:
         schema = _schema_from_list(schema)
     if not isinstance(schema, dict):
         raise BadInput(f"{where} ({name}): parameters: expected a JSON Schema or a list of parameters, got {type_name(schema)}")
+    if is_padded(schema):
+        schema = without_padding(schema)
     description = body.get("description")
     return Tool(name, description if isinstance(description, str) else "", schema)
 
@@ -89,9 +93,16 @@ class ToolListCache:
             value = parse(text)
         except NotStrict as problem:
             raise BadInput(f"tools: {problem}") from None
+        if isinstance(value, str):
+            text = value.strip().encode()
+            return self._parse(text) if text.startswith(b"[") else _written(read_tools(value))
         tools = read_tools(value)
         openai = isinstance(value, list) and all(isinstance(item.get("function"), dict) for item in value)
-        return text if openai else tools_json(tools), tools
+        return text if openai and not is_padded(value) else tools_json(tools), tools
+
+
+def _written(tools: tuple[Tool, ...]) -> tuple[bytes, tuple[Tool, ...]]:
+    return tools_json(tools), tools
 
 
 def tools_text(conversation: Conversation) -> bytes:

@@ -87,7 +87,7 @@ def allow_no_calls_option() -> Callable[[Command], Command]:
 class DatasetReader:
     """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 
-    On leaving the context, the number of skipped rows is printed on standard error.
+    On leaving the context, the number of skipped rows, and what was left out of others, is printed on standard error.
     """
 
     def __init__(self, options: DatasetOptions) -> None:
@@ -96,12 +96,15 @@ class DatasetReader:
         self._options = options
         self.rejects = RejectsFile(options.rejects)
         self.bad_rows = 0
+        self._opened: list[TrackedDataset] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.rejects.__exit__(kind, error, trace)
+        for left_out in (dataset.left_out for dataset in self._opened if dataset.left_out):
+            print_warning(f"left out: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}.")
         if self.bad_rows:
             from callmark.reporting.safety import escape_breaks
 
@@ -114,13 +117,15 @@ class DatasetReader:
         from callmark.cli.progress import TrackedDataset
         from callmark.formats import load_tools
 
-        return TrackedDataset(
+        dataset = TrackedDataset(
             path,
             format_name=self._options.format_name,
             context=load_tools(self._options.tools) if self._options.tools else None,
             on_bad=self.on_bad,
             name=name,
         )
+        self._opened.append(dataset)
+        return dataset
 
     @property
     def on_bad(self) -> "Callable[[BadRow], None] | None":

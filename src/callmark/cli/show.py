@@ -81,7 +81,7 @@ def command(
         click.echo(selected.original.row.rstrip())
     elif as_markdown:
         unused = unused_fields(selected.original.row, reread)
-        click.echo(markdown(selected, unused, fold=None if full else FOLD), nl=False)
+        click.echo(markdown(selected, unused, case=dataset.case_of(selected), fold=None if full else FOLD), nl=False)
     else:
         from callmark.reporting.terminal import make_console
 
@@ -95,7 +95,7 @@ def command(
             f"{pluralize(len(selected.messages), 'message')}, {pluralize(_count_calls(selected), 'call')}",
         )
         console.print()
-        show_conversation(console, selected, fold=None if full else FOLD)
+        show_conversation(console, selected, case=dataset.case_of(selected), fold=None if full else FOLD)
         show_understanding(console, selected, unused_fields(selected.original.row, reread))
     if search is not None and matches > 1:
         print_stderr(f"{matches:,} of {pluralize(rows, 'row')} contain {search!r}; this is the first one.")

@@ -216,7 +216,7 @@ def _check_weights(weights: Any) -> Mapping[str, float] | None:
 
 def _rows(source: Any) -> Iterator[Conversation]:
     if isinstance(source, str | PathLike):
-        yield from load(source)
+        yield from load(source, cases=True)
         return
     if isinstance(source, Mapping | Conversation) or not isinstance(source, Iterable):
         raise BadInput(f"dataset: expected a path or a list of rows, got {type(source).__name__}")
@@ -230,7 +230,7 @@ def _read_row(row: Any, place: Place, context: ReadContext) -> Conversation:
         raise BadInput(f"{place}: expected an object with messages, got {type(row).__name__}")
     text = dump(dict(row)).encode()
     try:
-        return detect_format(text).read(text, place, context)
+        return detect_format(text).reader(cases=True)(text, place, context)
     except (ValueError, RecursionError, BadInput) as error:
         raise BadInput(f"{place}: {explain(text, error)}.", error.hint if isinstance(error, BadInput) else "") from None
 

@@ -9,6 +9,7 @@ import msgspec
 from callmark.calls.strict import scrub
 from callmark.calls.toolsets import ToolListCache
 from callmark.errors import BadInput
+from callmark.formats.bare_lists import wrap_list
 from callmark.formats.by_reference import ReferenceWriter
 from callmark.formats.conversion import read_only_format
 from callmark.formats.dataset import BadRow, Dataset
@@ -30,6 +31,7 @@ def load(
     format_name: str | None = None,
     tools: str | PathLike[str] | None = None,
     skip_bad: bool = False,
+    cases: bool = False,
 ) -> Dataset:
     """Open a dataset.
 
@@ -45,6 +47,7 @@ def load(
         format_name: Format of the rows, such as `openai` or `sharegpt`. By default it is detected from the first valid row.
         tools: File with the tools for rows that have none: a JSON list, or one tool per line.
         skip_bad: Skip rows that cannot be read, and count them in `dataset.bad_rows`.
+        cases: Read the case of rows that are both a conversation and a case, such as recorded simulations and preference pairs.
 
     Returns:
         The dataset, an iterable of `Conversation` or `Case`.
@@ -57,7 +60,7 @@ def load(
         return source
     context = load_tools(fspath(tools)) if tools is not None else None
     path_or_items = fspath(source) if isinstance(source, str | PathLike) else source
-    return Dataset(path_or_items, format_name=format_name, context=context, on_bad=(lambda bad: None) if skip_bad else None)
+    return Dataset(path_or_items, format_name=format_name, context=context, on_bad=(lambda bad: None) if skip_bad else None, cases=cases)
 
 
 def write(
@@ -123,7 +126,7 @@ def _read_items(rows: Iterable[Any]) -> Iterator[Conversation]:
         assert isinstance(text, bytes)
         place = Place("", number, "item")
         try:
-            text = escape_surrogates(text)
+            text = wrap_list(escape_surrogates(text))
             found = found or detect_format(text)
             if found.define is None or not found.define(text, place, context):
                 yield found.read(text, place, context)

@@ -118,8 +118,8 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
     group = wire.group if isinstance(wire.group, str) else None
     name = row_id(wire.id, place)
     return Case(
-        name, place=place, original=original, expected=output.calls, alternatives=output.alternatives, source=source, group=group,
-        states_expectation=output.is_stated,
+        name, place=place, original=original, expected=output.calls, alternatives=output.alternatives, behavior=output.behavior,
+        source=source, group=group, states_expectation=output.is_stated,
     ), histories  # fmt: skip
 
 

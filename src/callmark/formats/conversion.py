@@ -52,7 +52,7 @@ class Conversion:
         if source is self.target and not self._rewrite and row.original.row:
             line = row.original.row.rstrip()
         else:
-            if source.recorded:
+            if source.recorded and isinstance(row, Case):
                 if row.id in self._written_cases:
                     return None
                 self._written_cases.add(row.id)

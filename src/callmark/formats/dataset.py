@@ -17,11 +17,12 @@ from callmark.calls.content_parts import UNKNOWN_PARTS
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import items
-from callmark.formats.detect import detect_format, find_format, format_by_extension
+from callmark.formats.bare_lists import wrap_list
+from callmark.formats.detect import detect_format, find_format, format_by_extension, split_container
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import Items
 from callmark.formats.problems import explain
-from callmark.formats.rows import Rows
+from callmark.formats.rows import Rows, Split
 from callmark.formats.shared_file import SharedFile
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Case, Conversation, Place
@@ -59,6 +60,7 @@ class Dataset:
         digest: Compute `digest()` over all rows, whatever the part.
         name: Name of the file in messages; its path by default.
         file: The file, if it is already open.
+        cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -89,11 +91,13 @@ class Dataset:
         digest: bool = False,
         name: str | None = None,
         file: SharedFile | None = None,
+        cases: bool = False,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
         self.name = name or (scrub(source) if isinstance(source, str) else items.NAME)
         self.on_bad = on_bad
+        self.cases = cases
         self.bad_rows = 0
         self.good_rows = 0
         self.repaired_rows = 0
@@ -103,7 +107,7 @@ class Dataset:
         self.unknown_parts: Counter[str] = Counter()
         self.has_calls = False
         self.is_read = False
-        self._items = None if isinstance(source, str) else Items(source)
+        self._items = None if isinstance(source, str) else Items(source, split_container)
         self._given_name = name
         self._file = file
         self._first_reason = ""
@@ -111,6 +115,7 @@ class Dataset:
         self._rows: Rows | Items | None = None
         self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that format detection has consumed
         self._hash = _new_hash() if digest else None
+        self.split: Split = split_container
         self.format: Format = find_format(format_name) if format_name else format_by_extension(self.path) or self._detect_format()
 
     def __iter__(self) -> Iterator[Conversation]:
@@ -119,6 +124,7 @@ class Dataset:
         self.has_calls = self.is_read = False
         self.unknown_parts.clear()
         self._context.references.clear()
+        self._context.left_out.clear()
         definitions = 0
         own_part, parts = self.part
         try:
@@ -180,6 +186,20 @@ class Dataset:
         head = "<tr><th>id</th><th>messages</th><th>calls</th></tr>"
         return f"<b>{escape(self.name)}</b> · {escape(self.format.title)}<table>{head}{rows}</table>"
 
+    def case_of(self, row: Conversation) -> Case | None:
+        """Return the case in a row that is both a conversation and a case; None for any other row, and for a case that cannot be read."""
+        if self.format.read_case is None or isinstance(row, Case) or not row.original.row or row.place is None:
+            return None
+        try:
+            return self.format.read_case(row.original.row, row.place, self._context)
+        except (ValueError, RecursionError, BadInput):
+            return None
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What was left out of the rows of the last iteration because it is not part of the data, with its number."""
+        return dict(self._context.left_out)
+
     @property
     def default_tools(self) -> bytes:
         """The JSON of the tools for rows that have none; empty if no such tools were given."""
@@ -197,7 +217,7 @@ class Dataset:
             return self._rows, numbered
         if self._rows is not None and not self._rows.rereadable:
             raise BadInput(f"{self._rows.name}: already read; a pipe can only be read once")
-        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None)
+        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None, split=self.split)
         return self._rows, iter(self._rows)
 
     def _detect_format(self) -> Format:
@@ -217,7 +237,7 @@ class Dataset:
                 seen.append((number, row))
                 place = Place(rows.name if self._items is None else "", number, rows.unit)
                 try:
-                    found = detect_format(escape_surrogates(row))
+                    found = detect_format(wrap_list(escape_surrogates(row)))
                 except (ValueError, RecursionError, BadInput) as error:
                     if self.on_bad is None:
                         raise _broken_row(place, row, error) from None
@@ -279,25 +299,25 @@ class Dataset:
 
     def reread(self, row: bytes, place: Place) -> Conversation:
         """Return the conversation in a row that replaces one of this dataset. A row that cannot be read raises what the format raises."""
-        return self.format.read(row, place, self._context)
+        return self.format.reader(cases=self.cases)(row, place, self._context)
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
         counting = UNKNOWN_PARTS.set(self.unknown_parts)
         try:
-            return self._read_repaired(place, row)
+            return self._read_repaired(place, wrap_list(row) if row.startswith(b"[") else row)
         finally:
             UNKNOWN_PARTS.reset(counting)
 
     def _read_repaired(self, place: Place, row: bytes) -> Conversation | None:
         try:
-            return self.format.read(row, place, self._context)
+            return self.format.reader(cases=self.cases)(row, place, self._context)
         except (ValueError, RecursionError, BadInput) as error:
             repaired = escape_surrogates(row)
             if repaired == row:
                 self._report_bad(place, row, error)
                 return None
             try:
-                conversation = _reject_surrogates(self.format.read(repaired, place, self._context))
+                conversation = _reject_surrogates(self.format.reader(cases=self.cases)(repaired, place, self._context))
             except (ValueError, RecursionError, BadInput) as second:
                 self._report_bad(place, row, second)
                 return None

@@ -1,6 +1,6 @@
 """Find a format by name, by file extension, or from the first row of a file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -47,6 +47,16 @@ def format_by_extension(path: str) -> Format | None:
         return None
     formats = (*built_in_formats(), *installed_formats())
     return next((one for one in formats if one.extensions and path.endswith(one.extensions)), None)
+
+
+def split_container(row: bytes) -> Sequence[bytes | Raw] | None:
+    """Return the rows in an object that holds rows, such as a log; None for a row."""
+    if not row.startswith(b"{"):
+        return None
+    for candidate in (*built_in_formats(), *installed_formats()):
+        if candidate.split is not None and (rows := candidate.split(row)) is not None:
+            return rows
+    return None
 
 
 @cache

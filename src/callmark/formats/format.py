@@ -1,14 +1,15 @@
 """The contract of a file format: how to detect, read and write its rows. One module per format, found through the registry."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Raw, Struct
 
 from callmark.calls.toolsets import ToolListCache
 from callmark.formats.delta_reader import DeltaReader
 from callmark.formats.references import References
-from callmark.types import Conversation, Place, Prediction, Tool
+from callmark.types import Case, Conversation, Place, Prediction, Tool
 
 ToolList = tuple[bytes, tuple[Tool, ...]]  # the JSON of a tool list, and the tools
 
@@ -27,6 +28,7 @@ class ReadContext:
         self.default_tools: ToolList = (raw_tools, tools)
         self.delta = DeltaReader(self.default_tools)
         self.references = References()
+        self.left_out: Counter[str] = Counter()  # what the rows have that is not part of the data, such as calls that are not the agent's
         self._toolsets = ToolListCache()
 
     def read_tools(self, text: bytes) -> ToolList:
@@ -50,14 +52,20 @@ class Format(Struct, frozen=True):
             most confident format wins; on a tie, the first one.
         read: `read(row, place, context)` returns the conversation or case in a row. It raises `BadInput`, `ValueError` or a msgspec error
             for a row that is not in this format.
+        read_case: For rows that are both a conversation and a case: `read` returns the conversation, for the commands that describe, check,
+            cut and convert data; `read_case` returns the case, for those that grade and run. Both raise the same errors.
         define: For files in which rows refer to other rows: `define(row, place, context)` reads a row that only later rows use, and returns
             False for any other row, which is then passed to `read`. It gets every row, in order, and keeps what it reads in
             `context.references`.
+        split: For files that hold many rows in one object: `split(row)` returns the rows in an object that is such a container, and None
+            for a row.
         write: `write(conversation)` returns one line without a line break, and raises `BadInput` for anything the format cannot represent.
             None if the format can only be read.
         extensions: File extensions of this format. They take precedence over detection.
         read_prediction: For recordings, where each row is a trial of a case and also holds its prediction; rows with the same id are one
-            case.
+            case. A prediction without a case id belongs to the row it is in.
+        has_predictions: Whether each row is such a recording, but its prediction is in a shape that `grade` reads from any file.
+        writes_cases: Whether the format holds only cases: `convert` then writes the cases of rows that are both.
         leftover_keys: `leftover_keys(row)` returns the keys that other formats have no field for; `convert` reports them as dropped.
         keeps_source_messages: Whether messages are written as they were read.
         needs_call_ids: Whether every call needs an id; `convert` reports generated ids.
@@ -71,9 +79,13 @@ class Format(Struct, frozen=True):
     read: Callable[[bytes, Place, ReadContext], Conversation]
     write: Callable[[Conversation], bytes] | None = None
     extensions: tuple[str, ...] = ()
+    read_case: Callable[[bytes, Place, ReadContext], Case] | None = None
     read_prediction: Callable[[bytes], Prediction] | None = None
+    has_predictions: bool = False
+    writes_cases: bool = False
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
     define: Callable[[bytes, Place, ReadContext], bool] | None = None
+    split: Callable[[bytes], Sequence[bytes | Raw] | None] | None = None
     keeps_source_messages: bool = False
     needs_call_ids: bool = False
     needs_result_ids: bool = False
@@ -82,7 +94,11 @@ class Format(Struct, frozen=True):
     @property
     def recorded(self) -> bool:
         """Whether each row is a recorded trial of a case, including its prediction."""
-        return self.read_prediction is not None
+        return self.has_predictions or self.read_prediction is not None
+
+    def reader(self, *, cases: bool) -> Callable[[bytes, Place, ReadContext], Conversation]:
+        """Return `read_case` if cases are wanted and each row has one beside its conversation, otherwise `read`."""
+        return self.read_case if cases and self.read_case is not None else self.read
 
 
 def row_id(given: object, place: Place) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from callmark.errors import BrokenRow
+from callmark.formats.rows import Split
 from callmark.types import Conversation, Place
 
 NAME = "the dataset"  # in messages
@@ -15,7 +16,7 @@ NAME = "the dataset"  # in messages
 class Items:
     """The items of a list, as `(number, row)`: conversations and cases unchanged, anything else as JSON.
 
-    An item that JSON cannot represent raises `BrokenRow` with its number.
+    An item that JSON cannot represent raises `BrokenRow` with its number. A single object that holds rows is split into them.
     """
 
     name = NAME
@@ -24,10 +25,15 @@ class Items:
     size = 0
     position = 0
 
-    def __init__(self, items: Iterable[Any]) -> None:
+    def __init__(self, items: Iterable[Any], split: Split | None = None) -> None:
         self._items = tuple(items)
+        self._split = split
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Conversation]]:
+        if len(self._items) == 1 and isinstance(row := item_row(self._items[0], 1), bytes) and self._split is not None:
+            rows = self._split(row)
+            yield from enumerate([row] if rows is None else map(bytes, rows), 1)
+            return
         for number, item in enumerate(self._items, 1):
             yield number, item_row(item, number)
 

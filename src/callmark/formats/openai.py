@@ -1,9 +1,10 @@
 """The OpenAI chat format: `{"messages": […], "tools": […]}`, and decision points, which add `expected_output`.
 
-Accepts `tools` or the legacy `functions`, missing or null; the `{"item": …}` wrapper; ids of any type. Messages are written as they were
-read, including unknown keys.
+Accepts `tools` or the legacy `functions`, as a list or a JSON string, missing or null; the `{"item": …}` wrapper; ids of any type; rows of
+tables, padded with nulls. Messages are written as they were read, including unknown keys.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,10 +26,12 @@ from callmark.calls.messages import (
     read_any_messages,
 )
 from callmark.calls.shapes import unwrap
+from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
+from callmark.formats.argument_padding import unpad_messages
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Call, Case, Conversation, Message, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Message, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -76,9 +79,12 @@ _decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
+_decode_value = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
+_TEXT_CALL = re.compile(r"""(?<!`)<tool_call>\s*+\[?\s*+\{\s*+["'](?:name|arguments|function|tool)["']""")
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
 
 
@@ -118,13 +124,20 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         found = next((raw for raw in (wire.tools, wire.functions, outer.tools, outer.functions) if raw is not ABSENT), ABSENT)
         raw_tools, tools = context.read_tools(bytes(found))
         if isinstance(wire, _AnyRow):
-            messages, texts = _read_any(wire.messages)
+            unpadded = unpad_messages(bytes(wire.messages), tools) if b"null" in row and bytes(wire.messages).startswith(b"[") else None
+            if unpadded is None:
+                messages, texts = _read_any(wire.messages)
+            else:
+                messages, texts = _read_any(Raw(b"[" + b",".join(unpadded) + b"]"))
+                texts, body = texts or unpadded, b""
         elif wire.messages is None:
             raise BadInput("messages is missing")
         else:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
+    if b"tool_call>" in (shortened.body if shortened is not None else row):
+        _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
@@ -140,14 +153,24 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls, output.calls, output.texts, output.body),
         expected=output.calls,
         alternatives=output.alternatives,
+        behavior=output.behavior,
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
         states_expectation=output.is_stated,
     )
 
 
+def _refuse_text_calls(messages: Sequence[Message]) -> None:
+    """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
+    if any(message.calls for message in messages):
+        return
+    for index, message in enumerate(messages):
+        if message.role == "assistant" and _TEXT_CALL.search(message.text):
+            raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
+
+
 class ExpectedOutput(NamedTuple):
-    """The expected calls of a case, the JSON of each or the object that still has it, and the alternatives.
+    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives and the behavior.
 
     `is_stated` is False if there are no calls, and nothing says that none is expected.
     """
@@ -157,10 +180,11 @@ class ExpectedOutput(NamedTuple):
     body: Text = b""
     alternatives: tuple[tuple[Call, ...], ...] = ()
     is_stated: bool = True
+    behavior: Behavior = ""
 
 
 def read_expected_output(text: Raw) -> ExpectedOutput:
-    """Return what an `expected_output` holds. A key that may hold calls, but is not known, raises `BadInput`."""
+    """Return what an `expected_output` holds. A key that may hold calls, but is not known, and an unknown behavior raise `BadInput`."""
     expected = read_common_expected(text)
     if expected is not None:
         return ExpectedOutput(expected, [], text)
@@ -169,7 +193,14 @@ def read_expected_output(text: Raw) -> ExpectedOutput:
     unwrapped = unwrap(calls)
     is_stated = bool(calls or alternatives or "behavior" in fields or bytes(fields.get("tool_calls", b"")).startswith(b"["))
     others = tuple([unwrap(tuple([read_expected_call_text(bytes(call)) for call in calls])) for calls in alternatives])
-    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated)
+    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, _read_behavior(fields))
+
+
+def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
+    given = _decode_value(fields["behavior"]) if "behavior" in fields else None
+    if given is None or given in _BEHAVIORS:
+        return _BEHAVIORS[given or ""]
+    raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
 
 
 def write(conversation: Conversation) -> bytes:
@@ -192,9 +223,10 @@ def write(conversation: Conversation) -> bytes:
 
 
 def expected_output_text(case: Case) -> bytes:
-    """Return the expected calls and the alternatives of a case, as an assistant message."""
+    """Return the expected calls, the alternatives and the behavior of a case, as an assistant message."""
     calls = b",".join(expected_texts(case, call_text))
     others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
+    others += b',"behavior":' + _encode(case.behavior) if case.behavior else b""
     return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 

@@ -241,7 +241,7 @@ def _read_recorded(row: bytes, fields: Fields, formats: Iterable[Format]) -> Pre
     for candidate in formats:
         if candidate.read_prediction is not None and candidate.detect(fields) > 0:
             prediction = candidate.read_prediction(row)
-            return PredictionRow(prediction, prediction.case)
+            return PredictionRow(prediction, prediction.case or None)
     return None
 
 

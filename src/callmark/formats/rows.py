@@ -1,6 +1,7 @@
 """Split a file into rows, as bytes, before any format parses them.
 
 Accepts JSONL (blank lines are skipped), a JSON array, or one JSON object over several lines; plain, gzip or zstd; `-` is standard input.
+Also archives of rows (`archives.py`) and, for datasets, objects that hold rows and arrays of messages.
 Lines and the items of an array are streamed: memory is bounded by the largest row. A missing file, a directory, a binary file, and a
 compressed file with a row that expands beyond `MAX_ROW` raise `BadInput`.
 """
@@ -8,7 +9,7 @@ compressed file with a row that expands beyond `MAX_ROW` raise `BadInput`.
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -19,12 +20,15 @@ from msgspec import Raw
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
+from callmark.formats.archives import ZIP, archive_rows
+from callmark.formats.bare_lists import is_message
 from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
 from callmark.formats.json_array import BrokenArray, TooLong, ValueReader
 from callmark.formats.regular_files import open_regular
 
 MAX_ROW = 1 << 25  # bytes of a decompressed row, or file read as a whole: a few compressed bytes can expand to any number
 MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
+Split = Callable[[bytes], Sequence[bytes | Raw] | None]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
@@ -35,12 +39,25 @@ class Rows:
     A line keeps its line break, because removing it would copy every row.
     """
 
-    def __init__(self, path: str, name: str | None = None, *, stream: IO[bytes] | None = None, regular: bool = False) -> None:
-        """Open the file, or read from the `stream` of a file that is already open. `regular` refuses anything but a regular file."""
+    def __init__(
+        self,
+        path: str,
+        name: str | None = None,
+        *,
+        stream: IO[bytes] | None = None,
+        regular: bool = False,
+        split: Split | None = None,
+    ) -> None:
+        """Open the file, or read from the `stream` of a file that is already open. `regular` refuses anything but a regular file.
+
+        `split` returns the rows in an object that holds rows, None for a row; with it, a file that is one array of messages is one row.
+        """
         self.name = name or ("standard input" if path == "-" else scrub(path))
         self._file = open_file(path, self.name, regular=regular) if stream is None else stream
         self._stream = self._file
         self.compression: Compression | None = None
+        self._split = split
+        self._is_archive = False
         self.unit: Literal["line", "item"] = "line"
         self._first_lines: list[bytes] = []  # lines that were read to recognize the layout; the last may be incomplete if it is an array
         self._leading_blanks = 0  # blank lines before them
@@ -59,12 +76,23 @@ class Rows:
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
             with self._explain_errors():
-                if self.unit == "item":
-                    yield from self._items()
-                else:
-                    yield from self._numbered(chain(self._first_lines, self._lines()))
+                rows = self._items() if self.unit == "item" else self._numbered(chain(self._first_lines, self._lines()))
+                if self._split is not None:
+                    yield from self._first_rows(rows, self._split)
+                yield from rows
         finally:
             self.close()
+
+    def _first_rows(self, rows: Iterator[tuple[int, bytes]], split: Split) -> Iterator[tuple[int, bytes]]:
+        """Yield the first row, or the rows in it if it is an object that holds rows: such an object is a file of its own."""
+        for number, row in rows:
+            inner = split(row)
+            if inner is None:
+                yield number, row
+                return
+            self.unit = "item"
+            yield from ((place, bytes(one)) for place, one in enumerate(inner, 1))
+            return
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed content of the file piece by piece, from its first character that is not white space."""
@@ -99,7 +127,11 @@ class Rows:
 
     def _read_head(self) -> Literal["line", "item"]:
         """Read up to the first line that is not blank, and return whether rows are lines or items. Waits for slow pipes."""
-        self.compression = detect_compression(cast("io.BufferedReader", self._file).peek(4))
+        magic = cast("io.BufferedReader", self._file).peek(4)
+        if magic.startswith(ZIP):
+            self._is_archive = True
+            return "item"
+        self.compression = detect_compression(magic)
         if self.compression is not None:
             self._stream = decompress(self._file, self.compression)
         head = cast("io.BufferedReader", self._stream).peek(BUFFER)
@@ -160,6 +192,10 @@ class Rows:
         return line
 
     def _items(self) -> Iterator[tuple[int, bytes]]:
+        if self._is_archive:
+            rows = archive_rows(self._file, self.name, limit=MAX_ROW)
+            yield from ((number, _on_one_line(row)) for number, row in enumerate(rows, 1))
+            return
         head = b"".join(self._first_lines)
         reader = ValueReader(head, self._stream.read, limit=None if self.compression is None else MAX_ROW)
         try:
@@ -171,14 +207,28 @@ class Rows:
                     return
                 yield 1, _on_one_line(text)
                 return
-            for number, text in enumerate(reader.items(), 1):
+            items = reader.items()
+            for number, text in enumerate(items, 1):
                 self._items_read = number
+                if number == 1 and self._split is not None and is_message(text):
+                    yield 1, self._joined(text, items)
+                    return
                 yield number, _on_one_line(text)
         except TooLong as error:
             raise self._too_large(f", item {error.number or self._items_read:,}") from None
         except BrokenArray as error:
             where = f", item {error.number:,}" if error.number else ""
             raise BadInput(f"{self.name}{where}: {error}") from None
+
+    def _joined(self, first: bytes, items: Iterator[bytes]) -> bytes:
+        """Return an array of messages as one row."""
+        texts, size = [first], len(first)
+        for text in items:
+            texts.append(text)
+            size += len(text)
+            if self.compression is not None and size > MAX_ROW:
+                raise self._too_large(", item 1")
+        return _on_one_line(b"[" + b",".join(texts) + b"]")
 
     def _too_large(self, where: str) -> BadInput:
         what = "a row" if where else "a file"

@@ -171,4 +171,4 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.6 if "expected_function_calls" in fields else 0.0
 
 
-FORMAT = Format("scenarios", "scenarios", detect, read, write)
+FORMAT = Format("scenarios", "scenarios", detect, read, write, writes_cases=True)

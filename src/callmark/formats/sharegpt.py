@@ -10,6 +10,7 @@ backslash. Extra fields of a message (`is_error` of a result, the name of a user
 `from` and `value`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ _ROLES = {
     "human": "user",
     "user": "user",
     "system": "system",
+    "developer": "developer",
     "assistant": "assistant",
     "gpt": "assistant",
     "model": "assistant",
@@ -41,7 +43,10 @@ _ROLES = {
     "ipython": "tool",
 }
 _SPEAKERS = {"user": "human", "assistant": "gpt", "function": "tool"}
-_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_OPEN = re.compile(r"<tool_call>\s*+")
+_CLOSED = re.compile(r"\s*+</tool_call>")
+_CLOSE = re.compile(r"</tool_call>")
+_raw_decode = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode  # used only to find where a value ends
 _RESPONSE = re.compile(r"<tool_response>(.*?)(?:</tool_response>|\Z)", re.DOTALL)
 _NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\\]+)["']""")
 _TAG = re.compile(r"<(\\*)(/?tool_call>)")
@@ -90,7 +95,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         if speaker is None:
             raise BadInput(f"conversations[{index}]: from is missing")
         value = turn.value if turn.value is not None else turn.content
-        messages = _read_turn(speaker, value if isinstance(value, str) else "" if value is None else dump(value))
+        text = value if isinstance(value, str) else "" if value is None else dump(value)
+        messages = read_turn(speaker, text, f"conversations[{index}].{'from' if turn.speaker else 'role'}")
         if extra_of_turn.keys() & _CALL_KEYS and any("tool_calls" in message for message in messages):
             raise BadInput(
                 f"conversations[{index}]: calls in both the text and {min(extra_of_turn.keys() & _CALL_KEYS)}, expected only one of them"
@@ -103,7 +109,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     messages_read = read_messages(b"[" + b",".join(texts) + b"]")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     if not tools:
-        raw_tools, tools = _read_system_tools(messages_read, context)
+        raw_tools, tools = read_system_tools(messages_read, context)
     return Conversation(row_id(wire.id, place), messages_read, tools, place, SourceRow(messages_read, tools, row, b"", texts, raw_tools))
 
 
@@ -149,13 +155,17 @@ def write(conversation: Conversation) -> bytes:
     return _encode(fields)
 
 
-def _read_turn(speaker: str, value: str) -> list[dict[str, Any]]:
-    role = _ROLES.get(speaker.lower(), speaker)
+def read_turn(speaker: str, value: str, field: str) -> list[dict[str, Any]]:
+    """Return the messages of a turn: several for several results. An unknown speaker raises `BadInput` that names the field."""
+    role = _ROLES.get(speaker.lower())
+    if role is None:
+        raise BadInput(f"{field}: unknown speaker {scrub(speaker[:40])!r}, expected one of {', '.join(_ROLES)}")
     if speaker.lower() == "function_call":
         return [{"role": role, "content": None, "tool_calls": _read_calls(value)}]
     if role == "assistant" and "<tool_call>" in value:
-        calls = [call for inside in _CALL.findall(value) for call in _read_calls(inside)]
-        text = _TAG.sub(_unescape_tag, _CALL.sub("", value).strip())
+        insides, outside = _split_tags(value)
+        calls = [call for inside in insides for call in _read_calls(inside)]
+        text = _TAG.sub(_unescape_tag, outside.strip())
         return [{"role": role, "content": text or None, "tool_calls": calls}]
     if role == "assistant":
         return [{"role": role, "content": _TAG.sub(_unescape_tag, value)}]
@@ -165,6 +175,31 @@ def _read_turn(speaker: str, value: str) -> list[dict[str, Any]]:
             return [{"role": "tool", "content": value}]
         return [_read_result(text) for text in inside]
     return [{"role": role, "content": value}]
+
+
+def _split_tags(value: str) -> tuple[list[str], str]:
+    """Return what is inside each pair of <tool_call> tags, and the text outside of them. A tag in a string of a call's JSON is not one."""
+    insides: list[str] = []
+    outside: list[str] = []
+    at = 0
+    while opening := _OPEN.search(value, at):
+        outside.append(value[at : opening.start()])
+        start = opening.end()
+        end = _json_end(value, start)
+        closing = _CLOSED.match(value, end) if end is not None else None
+        closing = closing or _CLOSE.search(value, start)
+        stop = closing.start() if closing else len(value)
+        insides.append(value[start:stop])
+        at = closing.end() if closing else len(value)
+    return insides, "".join([*outside, value[at:]])
+
+
+def _json_end(text: str, start: int) -> int | None:
+    """Return where the JSON value at `start` ends; None if there is none."""
+    try:
+        return int(_raw_decode(text, start)[1])
+    except (ValueError, RecursionError):
+        return None
 
 
 def _read_calls(text: str) -> list[Raw]:
@@ -203,7 +238,7 @@ def _read_result(inside: str) -> dict[str, Any]:
     return message
 
 
-def _read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
+def read_system_tools(messages: tuple[Message, ...], context: ReadContext) -> tuple[bytes, tuple[Tool, ...]]:
     """Return the tools in the first <tools> tags of a system prompt that contain any; a prompt may merely mention the tags."""
     for message in messages:
         if message.role == "system":

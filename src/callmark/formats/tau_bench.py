@@ -2,18 +2,19 @@
 
     {"task_id", "trial", "reward", "info": {"task": {"instruction", "actions": [{"name", "kwargs"}]}}, "traj": [OpenAI messages]}
 
-The rows of one task become one case (`read_case`: its id, the user's instructions, the actions as expected calls) and several predictions
-(`read_prediction`: the calls of the conversation, its transcript, the recorded reward). A failed trial has no task, only `info.error`: it
-is an error and yields no case.
+A row is read in three ways: as a conversation (`read`: the messages, with the id `TASK-trial-TRIAL`), as a case (`read_case`: the task's
+id, the user's instructions, the actions as expected calls; the rows of one task are one case) and as a prediction (`read_prediction`: the
+calls of the conversation, its transcript, the recorded reward). A failed trial has no task, only `info.error`: it is an error and yields
+no case.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Raw, Struct, structs
 
 from callmark.calls.matchers import wrap_literal
-from callmark.calls.messages import explain_validation_error, read_messages
+from callmark.calls.messages import explain_validation_error, plain_texts, read_messages
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
@@ -42,7 +43,14 @@ class _Row(Struct):
     reward: float | None = None
 
 
+class _Messages(Struct):
+    traj: list[Raw]
+
+
 _decode = msgspec.json.Decoder(_Row).decode
+_decode_messages = msgspec.json.Decoder(_Messages).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_ROW_KEYS = frozenset({"task_id", "trial", "traj"})
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -50,7 +58,17 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.7 if "task_id" in fields and "traj" in fields else 0.0
 
 
-def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
+def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
+    """Return the recorded conversation of a trial."""
+    wire = _decode_row(row)
+    messages = _read_messages(wire)
+    raw_tools, tools = context.default_tools
+    name = str(wire.task_id) if wire.trial is None else f"{wire.task_id}-trial-{wire.trial}"
+    texts = plain_texts(wire.traj, messages) or _decode_messages(row).traj
+    return Conversation(name, messages, tools, place, SourceRow(messages, tools, row, b"", texts, raw_tools))
+
+
+def read_case(row: bytes, place: Place, context: ReadContext) -> Case:
     """Return the scenario in a row. A row without a task, or a task without instruction or actions, raises `BadInput`."""
     wire = _decode_row(row)
     task = wire.info.task
@@ -77,10 +95,7 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Conversation:
 def read_prediction(row: bytes) -> Prediction:
     """Return the prediction of a trial: its calls in order, the last assistant text, the transcript, the ending and the reward."""
     wire = _decode_row(row)
-    try:
-        transcript = read_messages(wire.traj)
-    except BadInput as error:
-        raise BadInput(str(error).replace("messages", "traj", 1), error.hint) from None
+    transcript = _read_messages(wire)
     if wire.info.error and wire.info.task is None:
         return Prediction(str(wire.task_id), wire.trial or 0, error=scrub(wire.info.error), transcript=transcript)
     return Prediction(
@@ -92,6 +107,10 @@ def read_prediction(row: bytes) -> Prediction:
         ending=_ending(transcript),
         reward=wire.reward,
     )
+
+
+def _read_messages(wire: _Row) -> tuple[Message, ...]:
+    return read_messages(wire.traj, "traj")
 
 
 def _decode_row(row: bytes) -> _Row:
@@ -121,4 +140,16 @@ def _read_action(text: Raw) -> Call:
     return structs.replace(call, arguments={key: wrap_literal(value) for key, value in call.arguments.items()})
 
 
-FORMAT = Format("tau-bench", "recorded simulations", detect, read_case, read_prediction=read_prediction)
+def _leftover_keys(row: bytes) -> Iterable[str]:
+    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
+
+
+FORMAT = Format(
+    "tau-bench",
+    "recorded simulations",
+    detect,
+    read,
+    read_case=read_case,
+    read_prediction=read_prediction,
+    leftover_keys=_leftover_keys,
+)

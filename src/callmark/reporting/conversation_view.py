@@ -24,8 +24,11 @@ _STYLES = {
 }
 
 
-def show_conversation(console: Console, row: Conversation, *, fold: int | None = FOLD) -> None:
-    """Print a conversation from top to bottom, and the expected calls of a case. `fold` cuts long texts; None shows them whole."""
+def show_conversation(console: Console, row: Conversation, *, case: Case | None = None, fold: int | None = FOLD) -> None:
+    """Print a conversation from top to bottom, and the expected calls of a case. `fold` cuts long texts; None shows them whole.
+
+    `case` is the case of a row that is both a conversation and a case.
+    """
     for index, message in enumerate(row.messages):
         if index:
             console.print(Text("   │", style="dim"))
@@ -34,8 +37,8 @@ def show_conversation(console: Console, row: Conversation, *, fold: int | None =
             _print_indented(console, Text(fold_text(message.text, fold)))
         for call in message.calls:
             _print_indented(console, call_text(call, fold))
-    if isinstance(row, Case):
-        _show_expected(console, row, fold)
+    if (shown := row if isinstance(row, Case) else case) is not None:
+        _show_expected(console, shown, fold)
 
 
 def show_understanding(console: Console, row: Conversation, unused: Unused) -> None:
@@ -62,8 +65,11 @@ def _malformed_calls(row: Conversation) -> Iterator[tuple[str, Call]]:
         yield from (("the expected calls", call) for call in row.expected if call.malformed)
 
 
-def markdown(row: Conversation, unused: Unused | None = None, *, fold: int | None = FOLD) -> str:
-    """Return a conversation as Markdown. All text from data is code, so none of it is markup, a link or a mention."""
+def markdown(row: Conversation, unused: Unused | None = None, *, case: Case | None = None, fold: int | None = FOLD) -> str:
+    """Return a conversation as Markdown. All text from data is code, so none of it is markup, a link or a mention.
+
+    `case` is the case of a row that is both a conversation and a case.
+    """
     title = f"{row.place}" if row.place else row.id
     parts = [f"# {_code(title)}"]
     for index, message in enumerate(row.messages):
@@ -74,10 +80,10 @@ def markdown(row: Conversation, unused: Unused | None = None, *, fold: int | Non
         if message.text:
             parts.append(markdown_block(fold_text(message.text, fold)))
         parts += [markdown_block(fold_text(str(call), fold), "python") for call in message.calls]
-    if isinstance(row, Case):
-        parts += [markdown_block(fold_text(row.instructions, fold))] if row.instructions else []
+    if (shown := row if isinstance(row, Case) else case) is not None:
+        parts += [markdown_block(fold_text(shown.instructions, fold))] if shown.instructions else []
         parts.append("**EXPECTED**")
-        parts += [markdown_block(fold_text(show_expected_call(call), fold), "python") for call in row.expected] or ["no call"]
+        parts += [markdown_block(fold_text(show_expected_call(call), fold), "python") for call in shown.expected] or ["no call"]
     if unused is not None:
         parts += [f"**{label}**: {_code(text)}" for label, text in _understanding(row, unused)]
     return "\n\n".join(parts) + "\n"

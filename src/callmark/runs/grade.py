@@ -89,9 +89,8 @@ def grade_predictions(
         with opened.source as source:
             if not predictions:
                 _refuse_without_predictions(source)
-                settings = (
-                    structs.replace(settings, evaluators=RECORDING_EVALUATORS) if settings.evaluators == DEFAULT_EVALUATORS else settings
-                )
+                if source.case_kind == "scenarios" and settings.evaluators == DEFAULT_EVALUATORS:
+                    settings = structs.replace(settings, evaluators=RECORDING_EVALUATORS)
             # A row that is both case and prediction is reported once.
             on_bad = options.on_bad if predictions else _ignore if options.on_bad else None
             whole = source.row_kind == "scenarios"

@@ -174,6 +174,7 @@ class CaseSource:
             digest=digest,
             name=self._given_name,
             file=self._file,
+            cases=True,
         )
 
 
@@ -244,7 +245,7 @@ class CaseReader:
             if first is case:
                 if placed.block % parts == own:
                     yield PlacedCase(placed.block, len(seen) - 1, case)
-            elif (case.instructions, case.expected) != (first.instructions, first.expected):
+            elif (case.instructions, case.messages, case.expected) != (first.instructions, first.messages, first.expected):
                 refuse_repeated(case.id, case.place, {first.id: first.place})
 
     def _cut(self) -> Iterator[PlacedCase]:

@@ -216,7 +216,7 @@ def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -
 
 
 def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Case]:
-    rows = load(scenarios) if isinstance(scenarios, str | PathLike) else scenarios
+    rows = load(scenarios, cases=True) if isinstance(scenarios, str | PathLike) else scenarios
     found = [case for case in rows if isinstance(case, Case) and case.is_scenario]
     if not found:
         name = fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the list"

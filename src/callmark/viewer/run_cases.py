@@ -185,7 +185,7 @@ class RunCases:
     def _read_row(self, number: int, line: bytes, context: ReadContext) -> Conversation | None:
         """Return one row; None if it cannot be read without the context of the whole file."""
         with suppress(ValueError, RecursionError, BadInput):
-            return find_format(self._info.format).read(line, Place(self._info.name, number), context)
+            return find_format(self._info.format).reader(cases=True)(line, Place(self._info.name, number), context)
         return None
 
     def _read_context(self) -> ReadContext:

@@ -1,0 +1,56 @@
+"""Items of agent runs, from the OpenAI Agents SDK. Run in an environment with openai-agents.
+
+python openai_agents.py SAMPLES FOLDER
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from agents import Agent, FunctionTool, OpenAIChatCompletionsModel, Runner, SQLiteSession, set_tracing_disabled  # type: ignore[import-not-found, unused-ignore]
+from openai import AsyncOpenAI  # type: ignore[import-not-found, unused-ignore]
+from stand_in import result_of, segments, stand_in, system, write_rows  # type: ignore[import-not-found, unused-ignore]
+
+
+def function_tool(sample: Any, tool: Any) -> FunctionTool:
+    async def invoke(context: Any, _: str) -> str:
+        return str(result_of(sample, context.tool_call_id))
+
+    return FunctionTool(
+        name=tool["name"],
+        description=tool["description"],
+        params_json_schema=tool["parameters"],
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+    )
+
+
+async def converse(sample: Any, address: str) -> tuple[Any, Any]:
+    client = AsyncOpenAI(base_url=f"{address}/v1", api_key="none")
+    tools = [function_tool(sample, tool) for tool in sample["tools"]]
+    model = OpenAIChatCompletionsModel(model="stand-in", openai_client=client)
+    agent = Agent(name="agent", instructions=system(sample) or None, model=model, tools=tools)
+    session = SQLiteSession(sample["id"])
+    items: list[Any] = []
+    for text in segments(sample):
+        result = await Runner.run(agent, text, session=session)
+        items = result.to_input_list()
+    return items, await session.get_items()
+
+
+def main() -> None:
+    set_tracing_disabled(True)
+    samples, folder = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2])
+    rows, sessions = [], []
+    for sample in samples:
+        with stand_in(sample) as address:
+            items, session = asyncio.run(converse(sample, address))
+        rows.append(items)
+        sessions.append({"id": sample["id"], "items": session, "instructions": system(sample) or None})
+    write_rows(folder / "openai_agents_input_list.jsonl", rows)
+    write_rows(folder / "openai_agents_session.jsonl", sessions)
+
+
+main()
