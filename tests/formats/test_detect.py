@@ -88,6 +88,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (b'{"messages": [], "reference_answer": "42"}', "openai"),
         (b'{"messages": [], "expected_output": {}, "reference_answer": []}', "openai"),
         (b'{"system": "x", "conversations": []}', "sharegpt"),
+        (b'{"messages": [{"role": ["human"]}]}', "openai"),
     ],
 )
 def test_the_most_confident_format_wins(line: bytes, name: str) -> None:

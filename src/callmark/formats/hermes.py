@@ -66,7 +66,7 @@ def _is_hermes(message: _Signature, *, has_tools: bool) -> bool:
         return _TAG.search(content) is not None
     if message.role == "system":
         return not has_tools and "<tools>" in content and "</tools>" in content
-    return message.role in _SHAREGPT_ROLES
+    return isinstance(message.role, str) and message.role in _SHAREGPT_ROLES
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Conversation:

@@ -136,8 +136,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
-    if b"tool_call>" in (shortened.body if shortened is not None else row):
-        _refuse_text_calls(messages)
+    _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
@@ -162,10 +161,11 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 def _refuse_text_calls(messages: Sequence[Message]) -> None:
     """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
-    if any(message.calls for message in messages):
-        return
+    for message in messages:
+        if message.calls:
+            return
     for index, message in enumerate(messages):
-        if message.role == "assistant" and _TEXT_CALL.search(message.text):
+        if message.role == "assistant" and "<tool_call>" in message.text and _TEXT_CALL.search(message.text):
             raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
 
 
