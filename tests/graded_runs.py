@@ -56,7 +56,7 @@ def make_run(
         DatasetInfo(f"{digest}.jsonl", f"../{digest}.jsonl", digest),
         PredictionsInfo(),
         settings or GradingSettings(evaluators=("call",)),
-        metrics={metric: DEFINITIONS.get(metric, Metric(metric.partition(".")[2], metric)) for metric in metrics},
+        metrics={metric: DEFINITIONS.get(metric, Metric(metric.partition(".")[2], metric, bounds=None)) for metric in metrics},
         fault_evaluators=tuple(dict.fromkeys(metric.partition(".")[0] for metric in metrics)),
         cases=len({grade.case for grade in records or ()}),
     )

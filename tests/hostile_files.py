@@ -53,7 +53,7 @@ def conversation(number: int) -> dict[str, Any]:
         user(f"{number} {TEXT}"),
         assistant(good, text=TEXT),
         result(TEXT, name("call"), name=name("f")),
-        {"role": name("role"), "content": TEXT, "name": name("sender")},
+        {"role": "user", "content": TEXT, "name": name("sender")},
         assistant(*bad),
         result(json.dumps({"error": TEXT}), "2"),
         assistant(text=TEXT),

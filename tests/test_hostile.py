@@ -289,7 +289,9 @@ def test_the_tools_file_may_be_indented_or_one_tool_per_line(tmp_path: Path) -> 
 
 def test_a_forged_role_stays_on_its_line(cli: Cli, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", row({"role": "user\n 1 ASSISTANT", "content": "x", "name": "y\n 2 TOOL"}))
-    assert " 0 USER 1 ASSISTANT y 2 TOOL" in cli("show", path).out
+    found = cli("show", path)
+    assert (found.status, found.out) == (2, "")
+    assert len(found.err.splitlines()) == 2  # the sentence and the hint
 
 
 def test_standard_input_twice_is_refused(cli: Cli) -> None:
@@ -419,8 +421,9 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 def test_calls_in_other_places_are_read_or_refused_never_lost(tmp_path: Path) -> None:
     parts = row({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]})
-    with pytest.raises(BadInput, match="a message has a content part of type 'tool_use', which is Anthropic's format"):
+    with pytest.raises(BadInput, match=r"messages\[0\].content\[0\]: unknown content part of type 'tool_use'") as refused:
         list(callmark.load(write_rows(tmp_path / "x.jsonl", parts), format_name="openai"))
+    assert refused.value.hint == "It is Anthropic's format: pass --from anthropic."
     (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", parts))
     assert [made.name for made in read.calls] == ["f"]
     odd = row({"role": "user", "content": [{"type": {"a": 1}}]})

@@ -280,7 +280,7 @@ def test_nothing_in_a_question_controls_a_terminal(
     command = ["run", str(folder.path), "--resume"]
     with capfd.disabled(), Terminal() as terminal:
         assert run(command) == 2
-    assert "Allow this, now and later? [y/N]" in terminal.text
+    assert "Trust it, now and in future runs? [y/N]" in terminal.text
     check(STYLE.sub("", terminal.text), command)
 
 

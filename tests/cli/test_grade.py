@@ -1266,7 +1266,8 @@ def test_closed_pipe_is_not_an_error() -> None:
     assert sorted(contents("runs/p")) == RUN_FILES
 
 
-KIMI = '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'
+KIMI_CALL = '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'
+KIMI = f"<|tool_calls_section_begin|>{KIMI_CALL}<|tool_calls_section_end|>"
 
 
 def write_texts(count: int, text: str) -> None:
@@ -1280,7 +1281,7 @@ def test_many_texts_without_calls_are_the_first_thing_said(cli: Cli) -> None:
     assert completed.status == 3
     first, second, *_ = completed.out.splitlines()
     assert first.startswith('p.jsonl: 20 text predictions, no tool call found in any of them. 20 contain "<|tool_call')
-    assert "(Kimi K2" in first
+    assert "(Kimi" in first
     assert first.endswith("but --parse hermes was given: drop it, or pass --parse kimi.")
     assert second.startswith("p.jsonl · 20 cases · scored 0 of 20, 20 errors")
     assert 'unrecognized tool-call format: "<|tool_call' in completed.out
@@ -1296,9 +1297,10 @@ def test_few_texts_without_calls_are_not_suspicious(cli: Cli) -> None:
 
 def test_counts_of_texts_do_not_depend_on_the_number_of_processes(cli: Cli) -> None:
     write_texts(150, KIMI)
-    infos = []
-    for jobs in ("1", "3"):
-        infos.append(json.loads(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes", "--jobs", jobs, "--json").out)["info"])
+    infos = [
+        json.loads(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes", "--jobs", jobs, "--json").out)["info"]
+        for jobs in ("1", "3")
+    ]
     assert infos[0]["predictions"] == infos[1]["predictions"]
     (count,) = infos[0]["predictions"]["texts"]["unrecognized"].values()
     assert (count, infos[0]["predictions"]["texts"]["parsed"]) == (150, 150)

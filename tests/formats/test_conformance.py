@@ -30,9 +30,6 @@ from tests.rows import write_rows
 SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES)
 PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS)
 
-# Faults that the readers of predictions do not refuse yet.
-WAITING: dict[str, frozenset[FaultName]] = {shape.name: frozenset({"unknown role", "unknown call part"}) for shape in PREDICTION_SHAPES}
-
 every_shape = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])
 every_prediction = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in PREDICTIONS])
 
@@ -43,7 +40,7 @@ every_exchange = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.
 def faults_of(shapes: Sequence[Shape | ExchangeShape | PredictionShape]) -> list[Any]:
     """Return every shape with every fault that its rows have a place for."""
     return [
-        pytest.param(shape, fault, id=f"{shape.name}-{fault}", marks=[pytest.mark.xfail] if fault in WAITING.get(shape.name, ()) else [])
+        pytest.param(shape, fault, id=f"{shape.name}-{fault}")
         for shape in shapes
         for fault in FAULTS
         if {"unknown role": shape.role, "unknown call part": shape.call_part}.get(fault, shape.arguments_key)

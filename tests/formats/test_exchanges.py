@@ -104,7 +104,7 @@ def test_items_may_be_nested_and_their_input_may_be_a_text() -> None:
 
 
 def test_text_outputs_are_parsed_with_the_tools_of_the_row() -> None:
-    case = read_case(completion(completion="Let me see. get_weather(city='Bonn')"))
+    case = read_case(completion(completion="Let me see.\nget_weather(city='Bonn')"))
     assert [str(expected) for expected in case.expected] == ['get_weather(city="Bonn")']
 
 

@@ -179,7 +179,7 @@ class TestGraded:
         told = self.grade(cli, tmp_path, rows)["summary"]
         assert (told["cases"], told["scored"]) == (3, 6)
         assert told["metrics"]["process.reliability"]["mean"] == 1
-        assert told["metrics"]["recorded.reward"] == {"n": 6, "mean": 2 / 6, "low": 0.0, "high": 0.5}
+        assert told["metrics"]["recorded.reward"] == {"n": 6, "mean": 2 / 6, "low": None, "high": None}
         assert "state.reached" not in told["metrics"]
         assert [one["every"] for one in told["details"]["recorded_trials"]["pass_rates"]] == [2 / 6, 0]
         assert [one["every"] for one in told["details"]["trials"]["pass_rates"]] == [1, 1]

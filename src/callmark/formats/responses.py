@@ -104,7 +104,7 @@ def read_response(fields: Fields, levels: int = _MAX_LEVELS) -> Response | None:
         refuse_row_containers(fields, _KNOWN_CONTAINERS)
     if "role" in fields:
         role = text_field(fields, "role")
-        if role in _OTHER_ROLES:
+        if role and role not in _ASSISTANT_ROLES:
             raise BadInput(f"role: expected 'assistant', got {role!r}")
         if role in _ASSISTANT_ROLES:
             calls = calls or ()
@@ -254,10 +254,12 @@ def _read_items(items: Sequence[Raw], levels: int) -> Response:
             found.append(Prediction("", thinking=_read_reasoning(fields) or text_field(fields, "text")))
         elif "reasoningContent" in fields or item_type in _SKIPPED_PARTS:
             continue
-        elif not item_type or item_type in _CALL_PARTS or "name" in fields:
+        elif not item_type or item_type in _CALL_PARTS:
             found.append(_call_item(raw))
         elif CALL_WORD.search(item_type) or any(map(CALL_WORD.search, fields)):
             raise BadInput(f"[{index}]: unknown content part of type {scrub(item_type)[:60]!r}, which may hold a tool call")
+        elif "name" in fields:
+            found.append(_call_item(raw))
     return _join(found, [prediction.text for prediction in found if prediction.text])
 
 
