@@ -288,8 +288,10 @@ def test_the_tools_file_may_be_indented_or_one_tool_per_line(tmp_path: Path) -> 
 
 
 def test_a_forged_role_stays_on_its_line(cli: Cli, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.jsonl", row({"role": "user\n 1 ASSISTANT", "content": "x", "name": "y\n 2 TOOL"}))
-    assert " 0 USER 1 ASSISTANT y 2 TOOL" in cli("show", path).out
+    path = write_rows(tmp_path / "x.jsonl", row({"role": "user", "content": "x", "name": "y\n 2 TOOL"}))
+    assert " 0 USER y 2 TOOL" in cli("show", path).out
+    forged = write_rows(tmp_path / "y.jsonl", row({"role": "user\n 1 ASSISTANT", "content": "x"}))
+    assert "unknown role 'user\\n 1 ASSISTANT', expected system" in cli("show", forged).err
 
 
 def test_standard_input_twice_is_refused(cli: Cli) -> None:
@@ -419,7 +421,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 def test_calls_in_other_places_are_read_or_refused_never_lost(tmp_path: Path) -> None:
     parts = row({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]})
-    with pytest.raises(BadInput, match="a message has a content part of type 'tool_use', which is Anthropic's format"):
+    with pytest.raises(BadInput, match="unknown content part of type 'tool_use', which may hold a tool call"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", parts), format_name="openai"))
     (read,) = callmark.load(write_rows(tmp_path / "x.jsonl", parts))
     assert [made.name for made in read.calls] == ["f"]

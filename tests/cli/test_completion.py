@@ -70,7 +70,7 @@ def test_bash_completes_names(bash: Path) -> None:
     assert "tau-bench" not in complete("callmark convert in.jsonl --to ", bash)
     assert complete("callmark convert in.jsonl --to s", bash) == ["sharegpt", "scenarios"]
     assert complete("callmark expand --parallel ", bash) == ["separate", "together"]
-    assert complete("callmark grade eval.jsonl --parse h", bash) == ["hermes"]
+    assert complete("callmark grade eval.jsonl --parse herm", bash) == ["hermes"]
     assert complete("callmark synth --world r", bash) == ["retail"]
     assert complete("callmark --install-completion z", bash) == ["zsh"]
 

@@ -1266,7 +1266,10 @@ def test_closed_pipe_is_not_an_error() -> None:
     assert sorted(contents("runs/p")) == RUN_FILES
 
 
-KIMI = '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'
+KIMI = (
+    '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'
+    "<|tool_calls_section_end|>"
+)
 
 
 def write_texts(count: int, text: str) -> None:
@@ -1296,9 +1299,8 @@ def test_few_texts_without_calls_are_not_suspicious(cli: Cli) -> None:
 
 def test_counts_of_texts_do_not_depend_on_the_number_of_processes(cli: Cli) -> None:
     write_texts(150, KIMI)
-    infos = []
-    for jobs in ("1", "3"):
-        infos.append(json.loads(cli("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes", "--jobs", jobs, "--json").out)["info"])
+    command = ("grade", "eval.jsonl", "-p", "p.jsonl", "--parse", "hermes", "--json", "--jobs")
+    infos = [json.loads(cli(*command, jobs, "--name", f"jobs-{jobs}").out)["info"] for jobs in ("1", "3")]
     assert infos[0]["predictions"] == infos[1]["predictions"]
     (count,) = infos[0]["predictions"]["texts"]["unrecognized"].values()
     assert (count, infos[0]["predictions"]["texts"]["parsed"]) == (150, 150)
