@@ -83,7 +83,7 @@ PEER_bfcl := --no-deps bfcl-eval==2026.3.23
 PEER_agentevals := agentevals==0.0.9
 PEER_adk := google-adk==2.13.0
 PEER_inspect := inspect-ai==0.3.285
-PEER_sglang := --no-deps sglang==0.5.23 pydantic pydantic-core typing-extensions annotated-types typing-inspection orjson partial-json-parser
+PEER_sglang := --no-deps sglang==0.5.23 pydantic==2.14.3 pydantic-core==2.50.4 typing-extensions annotated-types typing-inspection orjson partial-json-parser
 
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py

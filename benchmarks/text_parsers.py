@@ -1,9 +1,9 @@
 """Do callmark's text formats agree with the parsers of a serving engine? Parses the texts of the tests with both.
 
 The texts are the tables in tests/calls/text/families: calls as the chat templates and the models write them, texts about calls, and broken
-calls. The engine runs in its own environment, whose Python is given. Two parsers agree on a text if they find the same well-formed calls; a
-call that callmark reads as malformed counts as no call, as engines drop such calls. Every difference has a reason below; exits with status 1
-if one has none, or if a reason is not needed any more.
+calls. The engine runs in its own environment, whose Python is given. Two parsers agree on a text if they find the same well-formed calls. A
+call that callmark reads as malformed counts as no call, as engines drop such calls. Every difference has a reason below; exits with status
+1 if one has none, or if a reason is not needed any more.
 
     python benchmarks/text_parsers.py --sglang PYTHON
 """
@@ -21,10 +21,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from callmark.calls.text import parse_calls
-from callmark.calls.values import exact
 from tests.calls.text.family import TOOLS, Family
 from tests.calls.text.test_families import FAMILIES, WRITTEN
+
+from callmark.calls.text import parse_calls
+from callmark.calls.values import exact
 
 PEER = Path(__file__).parent / "peers" / "sglang_parsers.py"
 # The engine's parsers of each format. Where it has one for each generation, a text is given to the one that its marker belongs to.
@@ -102,7 +103,7 @@ REASONS: list[tuple[str, str, str]] = [
     ("minimax-m3", r"^\]<\]minimax\[>\[<invoke", "sglang: requires the outer tag"),
     ("minimax-m3", "Bonn\n", "callmark: an unclosed element, or text between elements, is malformed; sglang drops it"),
     ("mistral", r"\]\[\{", "sglang: requires a space before the list, as older templates write it"),
-    ("mistral", "CALL_ID", "sglang: the id becomes part of the name; it has a token of its own since v11"),
+    ("mistral", "CALL_ID", "sglang: the id becomes part of the name; mistral-common has a token for it in v11"),
     ("mistral", r"weather\{", "sglang: requires [ARGS]"),
     ("mistral", r"\}get_time", "sglang: requires the marker before each call"),
     ("pythonic", r"^get_weather|^\[\n", "sglang: requires a list on one line"),
@@ -117,7 +118,8 @@ REASONS: list[tuple[str, str, str]] = [
 
 def texts(family: Family) -> list[str]:
     """Return the different texts of a family."""
-    return list(dict.fromkeys([*map(family.write, WRITTEN), *(text for text, _ in family.written), *family.about, *(text for text, _ in family.broken)]))
+    written_out = [*(text for text, _ in family.written), *family.about, *(text for text, _ in family.broken)]
+    return list(dict.fromkeys([*map(family.write, WRITTEN), *written_out]))
 
 
 def find_parser(family: str, text: str) -> str | None:
@@ -162,6 +164,11 @@ def main() -> int:
             different.append((name, text, ours, theirs))
     for name in counted:
         print(f"{name:14} {agreed[name]:3} of {counted[name]:3} texts agree")
+    templates = {(name, family.write(calls)) for name, family in FAMILIES.items() for calls in WRITTEN} & {
+        (name, text) for name, text, _ in cases
+    }
+    as_templates = len(templates - {(name, text) for name, text, _, _ in different})
+    print(f"{'as templates':14} {as_templates:3} of {len(templates):3} texts agree: calls as the chat templates write them")
     print(f"{'all':14} {agreed.total():3} of {counted.total():3} texts agree with sglang {found['version']}")
     used: set[tuple[str, str, str]] = set()
     unexplained = 0

@@ -1,4 +1,4 @@
-"""Parse texts with the tool call parsers of sglang. Run by benchmarks/text_parsers.py in an environment with sglang, without its dependencies.
+"""Parse texts with the tool call parsers of sglang. Run by benchmarks/text_parsers.py in an environment with sglang.
 
 sglang needs a GPU stack to be imported as a whole. Its parsers need only the types of its requests, so the package is entered below its
 `__init__`, and those types are defined here. Prints one JSON line: for each text, the calls as [name, arguments], or null if the parser
@@ -38,9 +38,15 @@ def enter_package() -> type[Any]:
         pass
 
     found = find_spec("sglang")
-    assert found is not None and found.submodule_search_locations
-    root = Path(found.submodule_search_locations[0])
-    for name, path in {"sglang": root, "sglang.srt": root / "srt", "sglang.srt.entrypoints": root / "-", "sglang.srt.entrypoints.openai": root / "-"}.items():
+    assert found is not None
+    root = Path((found.submodule_search_locations or [""])[0])
+    packages = {
+        "sglang": root,
+        "sglang.srt": root / "srt",
+        "sglang.srt.entrypoints": root / "-",
+        "sglang.srt.entrypoints.openai": root / "-",
+    }
+    for name, path in packages.items():
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__path__ = [str(path)]
     protocol = ModuleType(PROTOCOL)

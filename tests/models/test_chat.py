@@ -340,9 +340,9 @@ MALFORMED = (Call("f", {}, "c1", "arguments: lone surrogate", '{"a":"\\\\ud800"}
         (completion(assistant(text=TAGGED)), {"parse": "hermes"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
         (completion(assistant(text=TAGGED)), {"tools_in_prompt": "free"}, Prediction("", 0, PARSED, "so:", "hm", finish_reason="stop")),
         (
-            completion(assistant(text="so it is f(a=1), then")),
+            completion(assistant(text="so it is: f(a=1)\nthen")),
             {"tools_in_prompt": "free"},
-            Prediction("", 0, (), "so it is f(a=1), then", finish_reason="stop"),
+            Prediction("", 0, PARSED, "so it is:\nthen", finish_reason="stop"),
         ),
         (
             completion(assistant(text="nothing to call")),

@@ -12,7 +12,8 @@ from callmark.types import Call, Tool
 
 WEATHER = Call("get_weather", {"city": "Bonn"})
 TIME = Call("get_time")
-NESTED = Call("book_room", {"guests": [{"name": "Ann", "age": 5}, {"name": "B}", "age": 7}], "options": {"late": True, "note": None}, "price": 12.5})
+GUESTS = [{"name": "Ann", "age": 5}, {"name": "B}", "age": 7}]
+NESTED = Call("book_room", {"guests": GUESTS, "options": {"late": True, "note": None}, "price": 12.5})
 UNICODE = Call("get_weather", {"city": 'Köln 東京 🌧 "north" \\ it\'s'})
 LINES = Call("get_weather", {"city": "first line\nsecond line"})
 TOOLS = (

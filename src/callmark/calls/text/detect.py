@@ -13,17 +13,8 @@ from callmark.types import Tool
 AUTO = "auto"
 _END_MARKERS = (
     *("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "</s>", "<|eom|>", "<|eot|>", "<|return|>"),
-    *(
-        "<｜end▁of▁sentence｜>",
-        "<end_of_turn>",
-        "<turn|>",
-        "<|END_OF_TURN_TOKEN|>",
-        "[e~[",
-        "<|end|>",
-        "<|assistant_end|>",
-        "<|observation|>",
-    ),
-    *("<start_function_response>", "<|tool_response>", "<|end_of_msg|>", "<|user|>"),
+    *("<｜end▁of▁sentence｜>", "<end_of_turn>", "<turn|>", "<|END_OF_TURN_TOKEN|>", "[e~[", "<|end|>", "<|end_of_msg|>"),
+    *("<|user|>", "<|observation|>", "<start_function_response>", "<|tool_response>"),
 )
 _OPENS_THINKING = "<[◁"  # the first characters of all thinking tags
 
@@ -49,24 +40,23 @@ def parse_calls(text: str, format_name: str = AUTO, *, tools: Sequence[Tool] = (
         chosen = _find(format_name)
         parsed = chosen.parse(text, known)
         return parsed if parsed.calls else _check_other_formats(text, parsed, known, chosen)
-    unmarked: list[TextFormat] = []
-    parsed = None
-    for text_format in (*_built_in(), *_installed()):
-        if any([marker in text for marker in text_format.markers]):  # noqa: C419 - faster
-            if not text_format.is_marked:
-                unmarked.append(text_format)
-                continue
+    found_formats = {text_format.name: text_format for marker, text_format in _markers() if marker in text}
+    candidates = found_formats.values()
+    first: ParsedText | None = None  # the first result of a format with markers; of those with calls, if there is one
+    for text_format in candidates:
+        if text_format.is_marked:
             found = text_format.parse(text, known)
             if found.calls and not all(call.malformed for call in found.calls):
                 return found
-            parsed = found if parsed is None or (found.calls and not parsed.calls) else parsed
-    if parsed is not None and parsed.calls:
-        return parsed
-    for text_format in unmarked:
-        found = text_format.parse(text, known)
-        if found.calls:
-            return found
-    return _check_other_formats(text, parsed or _without_thinking(text), known, None)
+            first = found if first is None or (found.calls and not first.calls) else first
+    if first is not None and first.calls:
+        return first
+    for text_format in candidates:
+        if not text_format.is_marked:
+            found = text_format.parse(text, known)
+            if found.calls:
+                return found
+    return _check_other_formats(text, first or _without_thinking(text), known, None)
 
 
 def text_markers() -> tuple[str, ...]:
@@ -122,6 +112,12 @@ def _built_in() -> tuple[TextFormat, ...]:
 
 
 @cache
+def _markers() -> tuple[tuple[str, TextFormat], ...]:
+    """Return every marker with its format, in the order in which formats are tried."""
+    return tuple((marker, text_format) for text_format in (*_built_in(), *_installed()) for marker in text_format.markers)
+
+
+@cache
 def _installed() -> tuple[TextFormat, ...]:
     return tuple(registry.installed("text_formats"))
 
@@ -130,8 +126,8 @@ def _strip_end_markers(text: str) -> str:
     """Return the text without surrounding white space and without the markers that end a turn."""
     text = text.strip()
     end = len(text)
-    while marker := next((marker for marker in _END_MARKERS if text.endswith(marker, 0, end)), None):
-        end -= len(marker)
+    while text.endswith(_END_MARKERS, 0, end):
+        end -= len(next(marker for marker in _END_MARKERS if text.endswith(marker, 0, end)))
         while end and text[end - 1].isspace():
             end -= 1
     return text[:end]

@@ -8,7 +8,7 @@ from callmark.calls.text.text_format import ParsedText, TextFormat
 from callmark.types import Tool
 
 _MARKS = compile_marks(r"```tool_(?:code|call)\b|<tool_code>")
-_BLOCK = CodeBlock("```|</tool_code>", first="`")
+_BLOCK = CodeBlock("```|</tool_code>|(?=<tool_code>)", first="`")
 
 
 def parse_gemma(text: str, tools: Mapping[str, Tool]) -> ParsedText:

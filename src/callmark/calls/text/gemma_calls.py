@@ -1,7 +1,6 @@
 """FunctionGemma and Gemma 4: `call:NAME{key:VALUE,other:[1,2]}` between two markers, with strings between two equal delimiters.
 
-Keys and bare words have no quotes. Values are strings in delimiters, numbers, `true`, `false`, `null`, objects, arrays, or bare words, which
-are strings.
+Keys have no quotes. Values are strings in delimiters, numbers, `true`, `false`, `null`, objects, arrays, or bare words, which are strings.
 """
 
 import re

@@ -21,7 +21,7 @@ from callmark.types import Call, Tool
 
 
 def json_block_parser(opening: str, closing: str) -> Callable[[str, Mapping[str, Tool]], ParsedText]:
-    """Return the parser of a format with JSON between two markers, given as patterns that begin with `<`. The closing one may be missing."""
+    """Return the parser of a format with JSON between two markers, given as patterns that begin with `<`."""
     marks = compile_marks(opening)
     block = JsonBlock(opening, closing)
 

@@ -1,6 +1,7 @@
 """Kimi K2: `<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{json}<|tool_call_end|>`, in a section of its own.
 
-Kimi K3: `<|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE<|close|>argument<|sep|><|close|>call<|sep|>`.
+Kimi K3: `<|open|>call tool="NAME" index="1"<|sep|>`, for each argument `<|open|>argument key="KEY" type="string"<|sep|>VALUE` and its end,
+`<|close|>argument<|sep|>`, and at the end of the call `<|close|>call<|sep|>`.
 """
 
 import re
@@ -66,7 +67,7 @@ def _unescape(name: str) -> str:
 
 FORMAT = TextFormat(
     "kimi",
-    "Kimi K2, Kimi K3",
+    "Kimi",
     parse_kimi,
-    ("<|tool_call_begin|>", "<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|open|>"),
+    ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|tool_call_begin|>", "<|open|>"),
 )

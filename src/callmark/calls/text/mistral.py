@@ -1,4 +1,4 @@
-"""Mistral: `[TOOL_CALLS] [{"name", "arguments"}]`, and since v11 `[TOOL_CALLS]NAME[ARGS]{json}`, with `[CALL_ID]ID` before the arguments in v13."""
+"""Mistral: `[TOOL_CALLS] [{"name", "arguments"}]`, and since v11 `[TOOL_CALLS]NAME[ARGS]{json}`, there also `NAME[CALL_ID]ID`."""
 
 import re
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
-"""Read calls written as Python code: `[f(a=1, b="x"), g()]`. The code is parsed, never evaluated; arguments must be keywords with literal values.
+"""Read calls written as Python code: `[f(a=1, b="x"), g()]`. The code is parsed, never evaluated.
 
-Anything else (positional arguments, names, expressions, code that is too long or does not parse) is a malformed call with its text.
+Arguments must be keywords with literal values. Anything else (positional arguments, names, expressions, code that is too long or does not
+parse) is a malformed call with its text.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """Calls as code: `[f(a=1, b="x"), g()]` or `f(a=1)`.
 
 Code has no marker, and people write about functions. So a call, or a list of calls, counts only where it stands alone on its lines, bare or
-in a fenced block; a list in brackets may also end a line of text. `compress_file()` within a sentence or in `inline code` is a mention.
+in a fenced block. A list in brackets may also end a line of text, and so may a call with arguments after a colon, if its tool is known.
+`compress_file()` within a sentence or in `inline code` is a mention.
 """
 
 import re
@@ -16,7 +17,7 @@ from callmark.types import Call, Tool
 
 _NAME = r"(?P<name>[^\W\d][\w.-]*+)\("
 _MARKS = compile_marks(
-    rf"(?:(?P<fence>{CODE_FENCE})|^[ \t]*+|(?<=[ \t])(?=\[))(?P<list>\[\s*+)?{_NAME}",
+    rf"(?:(?P<fence>{CODE_FENCE})|(?P<colon>(?<=:[ \t]))|^[ \t]*+|(?<=[ \t])(?=\[))(?P<list>\[\s*+)?{_NAME}",
 )
 _NEXT_IN_LIST = re.compile(rf"\s*+,\s*+{_NAME}")
 _NEXT = re.compile(rf"(?:\s*+[,;]\s*+|[ \t]*+\n\s*+){_NAME}")
@@ -47,7 +48,10 @@ def _reader(tools: Mapping[str, Tool]) -> ReadMark:
         block, at = _read_block(text, mark)
         if block is None:
             return None, at
-        is_call = any(call.name in tools for call in block.calls) if tools else _is_surely_a_call(text, mark, block)
+        if mark["colon"] is not None and not mark["list"]:
+            is_call = bool(tools) and all(call.arguments for call in block.calls)
+        else:
+            is_call = any(call.name in tools for call in block.calls) if tools else _is_surely_a_call(text, mark, block)
         return (block.calls, block.end) if is_call else (None, at)
 
     return read

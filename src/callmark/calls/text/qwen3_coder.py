@@ -31,7 +31,10 @@ def parse_qwen3_coder(text: str, tools: Mapping[str, Tool]) -> ParsedText:
 
 
 def function_tag_reader(tools: Mapping[str, Tool]) -> ReadMark:
-    """Return a reader of <function=NAME>. It is text if neither a tag nor JSON nor the end of the text follows, unless it is closed and begins a line."""
+    """Return a reader of <function=NAME>.
+
+    It is text if neither a tag nor JSON nor the end of the text follows, unless it begins a line and is closed.
+    """
 
     def read(text: str, mark: re.Match[str]) -> tuple[list[Call] | None, int]:
         at = mark.end()

@@ -1,7 +1,7 @@
-"""ReAct: `Action: NAME` and `Action Input: {json}` on lines of their own, after a `Thought:`; or the call as one JSON object after `Action:`.
+"""ReAct: `Action: NAME` and `Action Input: {json}` on lines of their own, after a `Thought:`; or one JSON object after `Action:`.
 
-"Action:" is an English word, so an action counts only with an input, and only if it is a known tool or no tool is known. A single argument may be
-written without JSON, if the tool has just one parameter. What the model makes up after `Observation:` is not read.
+"Action:" is an English word, so an action counts only with an input, and only if it is a known tool or no tool is known. The input may be
+plain text if the tool has one parameter. What the model makes up after `Observation:` is not read.
 """
 
 import re

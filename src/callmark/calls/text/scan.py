@@ -80,13 +80,8 @@ def scan(text: str, marks: re.Pattern[str], read: ReadMark, *, is_marked: bool =
                 is_thinking, text_start = False, at
         elif mark["code"]:
             stop = code_end(text, mark, never_closed)
-            if (
-                is_marked
-                and len(mark[0]) >= FENCE_LENGTH
-                and stop > at
-                and not calls
-                and _is_blank(outside, text[text_start:start], text[stop:])
-            ):
+            is_fence = is_marked and len(mark[0]) >= FENCE_LENGTH and stop > at
+            if is_fence and not calls and _is_blank(outside, text[text_start:start], text[stop:]):
                 inside = text[_FENCE_LINE.match(text, at).end() : stop - FENCE_LENGTH]  # type: ignore[union-attr]  # matches everything
                 found_inside = scan(inside, marks, read, is_marked=is_marked)
                 if found_inside.calls:

@@ -30,8 +30,8 @@ class TextFormat(Struct, frozen=True):
     `parse(text, tools)` returns the calls in order, including repeated calls, and never raises. Text in the place of a call that is not a
     valid call is a malformed call, with its text and, if one is found, its name. A marker in a code span, or without what opens a call
     after it, is text: people write about markers. `tools` are the known tools by name; empty if no tool is known. A call with a marker
-    counts whatever tool it names. A call without one (bare JSON, code) counts only if its tool is known, or if no tool is. A parser does not
-    know whether the user named the format or it is being detected: the rules are the same.
+    counts whatever tool it names. A call without one (bare JSON, code) counts only if its tool is known, or if no tool is. A parser does
+    not know whether the user named the format or it is being detected: the rules are the same.
 
     Attributes:
         name: The value of `--parse` that selects the format.

@@ -1,4 +1,4 @@
-"""Calls as tags: a tag with the name of the tool around one tag for each parameter, as Qwen3-Coder, MiniMax, DeepSeek and others write them.
+"""Calls as tags: a tag with the name of the tool around one tag for each parameter, as Qwen3-Coder, MiniMax and others write them.
 
 Values are text. They are read by the schema of the tool, unless the tag itself says what they are.
 """
@@ -23,8 +23,8 @@ class XmlSyntax(Struct, frozen=True):
     """The tags of a family.
 
     Attributes:
-        parameter: Matches the tag that opens a parameter, and white space before it. Group `key` is the name of the parameter; group `kind`,
-            if there is one, is "true" or "string" for a string and another word for JSON.
+        parameter: Matches the tag that opens a parameter, and white space before it. Group `key` is the name of the parameter. Group
+            `kind`, if there is one, is "true" or "string" for a string and another word for JSON.
         parameter_end: Finds the end of a parameter; an empty match is where an unclosed one is cut off.
         call_end: Finds the end of the call; an empty match is where an unclosed one is cut off.
     """
@@ -84,12 +84,9 @@ def read_value(text: str, key: str, tool: Tool | None) -> Any:
     if tool is None or schema is None:
         return value
     if isinstance(value, str):
-        constant = _PYTHON_CONSTANTS.get(text.strip(), text)
-        is_constant = (
-            not isinstance(constant, str) and not types_fit(text, schema, tool.parameters) and types_fit(constant, schema, tool.parameters)
-        )
-        return constant if is_constant else text
-    return text if not types_fit(value, schema, tool.parameters) and types_fit(text, schema, tool.parameters) else value
+        value = _PYTHON_CONSTANTS.get(text.strip(), text)
+        return value if types_fit(value, schema, tool.parameters) and not types_fit(text, schema, tool.parameters) else text
+    return text if types_fit(text, schema, tool.parameters) and not types_fit(value, schema, tool.parameters) else value
 
 
 def read_json_or_text(text: str) -> Any:

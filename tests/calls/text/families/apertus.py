@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, dump
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, dump
 
 FAMILY = Family(
     "apertus",
@@ -9,7 +10,11 @@ FAMILY = Family(
         ('<|tools_prefix|>[{"get_weather": {"city": "Bonn"}}]', [WEATHER]),
         ('<|tools_prefix|> [{"unlisted_tool": {"a": 1}}]<|tools_suffix|>', [Call("unlisted_tool", {"a": 1})]),
     ],
-    ["<|tools_prefix|> opens a list.", '`<|tools_prefix|>[{"f": {}}]<|tools_suffix|>` is a call.', "The token <|tools_prefix|> is special."],
+    [
+        "<|tools_prefix|> opens a list.",
+        '`<|tools_prefix|>[{"f": {}}]<|tools_suffix|>` is a call.',
+        "The token <|tools_prefix|> is special.",
+    ],
     [
         ('<|tools_prefix|>[{"get_weather": {"city": "Bo', "get_weather"),
         ('<|tools_prefix|>[{"get_weather": {"city": Bonn}}]<|tools_suffix|>', "get_weather"),

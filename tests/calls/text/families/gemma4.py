@@ -1,5 +1,6 @@
+from callmark.types import Call
 from tests.calls.text.families.functiongemma import value_text
-from tests.calls.text.family import TIME, WEATHER, Call, Family
+from tests.calls.text.family import TIME, WEATHER, Family
 
 Q = '<|"|>'
 

@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, text_value
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, text_value
 
 
 def write(call: Call) -> str:
@@ -13,7 +14,10 @@ FAMILY = Family(
         ("<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Bonn</arg_value>\n</tool_call>", [WEATHER]),
         ("<tool_call>get_weather<arg_key>city</arg_key><arg_value>Bonn</arg_value></tool_call><|observation|>", [WEATHER]),
         ("<tool_call>get_time</tool_call>", [TIME]),
-        ("<tool_calls>\n<tool_call>get_weather<tool_sep>\n<arg_key>city</arg_key>\n<arg_value>Bonn</arg_value>\n</tool_call>\n</tool_calls>", [WEATHER]),
+        (
+            "<tool_calls>\n<tool_call>get_weather<tool_sep>\n<arg_key>city</arg_key>\n<arg_value>Bonn</arg_value>\n</tool_call>\n</tool_calls>",
+            [WEATHER],
+        ),
         (
             "<tool_calls:opensource><tool_call:opensource>get_weather<tool_sep:opensource><arg_key:opensource>city</arg_key:opensource>"
             "<arg_value:opensource>Bonn</arg_value:opensource></tool_call:opensource></tool_calls:opensource>",

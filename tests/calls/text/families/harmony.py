@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, dump
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, dump
 
 
 def write(call: Call) -> str:
@@ -16,7 +17,10 @@ FAMILY = Family(
         ('<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Bonn"}', [WEATHER]),
         ('assistantcommentary to=functions.get_weather json{"city": "Bonn"}', [WEATHER]),
         ("<|channel|>commentary to=functions.get_time<|message|>{}<|call|>", [TIME]),
-        ('<|channel|>commentary to=functions.unlisted_tool <|constrain|>json<|message|>{"a": 1}<|call|>', [Call("unlisted_tool", {"a": 1})]),
+        (
+            '<|channel|>commentary to=functions.unlisted_tool <|constrain|>json<|message|>{"a": 1}<|call|>',
+            [Call("unlisted_tool", {"a": 1})],
+        ),
     ],
     [
         "Calls go to the commentary channel, with to=functions.NAME as the recipient.",

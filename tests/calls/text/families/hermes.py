@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Call, Family, json_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Family, json_call
 
 FAMILY = Family(
     "hermes",
@@ -19,7 +20,7 @@ FAMILY = Family(
     ],
     [
         "Put the call between <tool_call> and </tool_call> tags.",
-        "The <tool_call> tag opens a call, as in `<tool_call>{\"name\": \"f\"}</tool_call>`.",
+        'The <tool_call> tag opens a call, as in `<tool_call>{"name": "f"}</tool_call>`.',
         f"An example of the format:\n```xml\n<tool_call>\n{WEATHER_JSON}\n</tool_call>\n```\nThat is all.",
         "<tool_call> is the tag that opens a call.",
     ],

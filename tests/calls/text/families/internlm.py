@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, json_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, json_call
 
 FAMILY = Family(
     "internlm",

@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, text_value
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, text_value
 
 
 def write(call: Call) -> str:
@@ -10,7 +11,10 @@ FAMILY = Family(
     "invoke",
     lambda calls: "<minimax:tool_call>\n" + "\n".join(map(write, calls)) + "\n</minimax:tool_call>",
     [
-        ('<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Bonn</parameter>\n</invoke>\n</minimax:tool_call>', [WEATHER]),
+        (
+            '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Bonn</parameter>\n</invoke>\n</minimax:tool_call>',
+            [WEATHER],
+        ),
         ('<function_calls>\n<invoke name="get_weather">\n<parameter name="city">Bonn</parameter>\n</invoke>\n</function_calls>', [WEATHER]),
         ('<invoke name="get_weather"><parameter name="city">Bonn</parameter></invoke>', [WEATHER]),
         ("<minimax:tool_call><invoke name=get_weather><parameter name=city>Bonn</parameter></invoke></minimax:tool_call>", [WEATHER]),

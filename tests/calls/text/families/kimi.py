@@ -1,10 +1,14 @@
-from tests.calls.text.family import Call, Family, dump, text_value
+# ruff: noqa: E501 - texts as the models write them
+from collections.abc import Sequence
+
+from callmark.types import Call
+from tests.calls.text.family import Family, dump, text_value
 
 WEATHER = Call("get_weather", {"city": "Bonn"}, "functions.get_weather:0")
 TIME = Call("get_time", {}, "functions.get_time:1")
 
 
-def write(calls: list[Call]) -> str:
+def write(calls: Sequence[Call]) -> str:
     inside = "".join(
         f"<|tool_call_begin|>functions.{call.name}:{index}<|tool_call_argument_begin|>{dump(call.arguments)}<|tool_call_end|>"
         for index, call in enumerate(calls)
@@ -12,7 +16,7 @@ def write(calls: list[Call]) -> str:
     return f"<|tool_calls_section_begin|>{inside}<|tool_calls_section_end|>"
 
 
-def write_k3(calls: list[Call]) -> str:
+def write_k3(calls: Sequence[Call]) -> str:
     kinds = {str: "string", bool: "boolean", int: "number", float: "number", dict: "object", list: "array", type(None): "null"}
     inside = "".join(
         f'<|open|>call tool="{call.name}" index="{index}"<|sep|>'
@@ -38,7 +42,10 @@ FAMILY = Family(
             "<|tool_calls_section_end|>",
             [WEATHER],
         ),
-        ('<|tool_call_begin|>get_weather:0<|tool_call_argument_begin|>{"city": "Bonn"}<|tool_call_end|>', [Call("get_weather", {"city": "Bonn"}, "get_weather:0")]),
+        (
+            '<|tool_call_begin|>get_weather:0<|tool_call_argument_begin|>{"city": "Bonn"}<|tool_call_end|>',
+            [Call("get_weather", {"city": "Bonn"}, "get_weather:0")],
+        ),
         (
             '<|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>5<|close|>argument<|sep|>'
             '<|open|>argument key="days" type="number"<|sep|>5<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>',

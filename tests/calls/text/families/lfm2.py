@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, WEATHER_JSON, Call, Family, code_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, WEATHER_JSON, Family, code_call
 
 FAMILY = Family(
     "lfm2",

@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, json_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, json_call
 
 FAMILY = Family(
     "llama3",
@@ -6,9 +7,15 @@ FAMILY = Family(
     [
         ('<|python_tag|>{"name": "get_weather", "parameters": {"city": "Bonn"}}<|eom_id|>', [WEATHER]),
         ('{"name": "get_weather", "parameters": {"city": "Bonn"}}<|eot_id|>', [WEATHER]),
-        ('{"type": "function", "name": "get_weather", "parameters": {"city": "Bonn"}}; {"name": "get_time", "parameters": {}}', [WEATHER, TIME]),
+        (
+            '{"type": "function", "name": "get_weather", "parameters": {"city": "Bonn"}}; {"name": "get_time", "parameters": {}}',
+            [WEATHER, TIME],
+        ),
         ('<|python_tag|>{"type": "function", "function": {"name": "get_weather", "parameters": {"city": "Bonn"}}}', [WEATHER]),
-        ('<|python_tag|>{"name": "get_weather", "parameters": {"city": "Bonn"}}<|python_tag|>{"name": "get_time", "parameters": {}}', [WEATHER, TIME]),
+        (
+            '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Bonn"}}<|python_tag|>{"name": "get_time", "parameters": {}}',
+            [WEATHER, TIME],
+        ),
         ('<function=get_weather>{"city": "Bonn"}</function><|eom_id|>', [WEATHER]),
         ('<|python_tag|>brave_search.call(query="x")', [Call("brave_search.call", {"query": "x"})]),
         ('<|python_tag|>{"name": "unlisted_tool", "parameters": {"a": 1}}', [Call("unlisted_tool", {"a": 1})]),

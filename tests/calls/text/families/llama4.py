@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, code_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, code_call
 
 FAMILY = Family(
     "llama4",

@@ -1,6 +1,7 @@
 from typing import Any
 
-from tests.calls.text.family import TIME, WEATHER, Call, Family, dump
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, dump
 
 M = "]<]minimax[>["
 

@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, dump
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, dump
 
 FAMILY = Family(
     "mistral",
@@ -6,7 +7,10 @@ FAMILY = Family(
     [
         ('[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Bonn"}}]</s>', [WEATHER]),
         ('[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Bonn"}}, {"name": "get_time", "arguments": {}}]', [WEATHER, TIME]),
-        ('[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Bonn"}, "id": "abcdefghi"}]', [Call("get_weather", {"city": "Bonn"}, "abcdefghi")]),
+        (
+            '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Bonn"}, "id": "abcdefghi"}]',
+            [Call("get_weather", {"city": "Bonn"}, "abcdefghi")],
+        ),
         ('[TOOL_CALLS]get_weather[ARGS]{"city": "Bonn"}', [WEATHER]),
         ('[TOOL_CALLS]get_weather[CALL_ID]abcdefghi[ARGS]{"city": "Bonn"}', [Call("get_weather", {"city": "Bonn"}, "abcdefghi")]),
         ('[TOOL_CALLS]get_weather{"city": "Bonn"}', [WEATHER]),

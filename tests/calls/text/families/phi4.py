@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Call, Family, json_call
+from callmark.types import Call
+from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Family, json_call
 
 FAMILY = Family(
     "phi4",

@@ -1,4 +1,5 @@
-from tests.calls.text.family import TIME, WEATHER, Call, Family, text_value
+from callmark.types import Call
+from tests.calls.text.family import TIME, WEATHER, Family, text_value
 
 
 def write(call: Call) -> str:

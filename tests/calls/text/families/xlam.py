@@ -1,4 +1,6 @@
-from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Call, Family, json_call
+# ruff: noqa: E501 - texts as the models write them
+from callmark.types import Call
+from tests.calls.text.family import TIME, TIME_JSON, WEATHER, WEATHER_JSON, Family, json_call
 
 FAMILY = Family(
     "xlam",

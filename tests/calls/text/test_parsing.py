@@ -18,7 +18,7 @@ from callmark.types import Call, Tool
 from tests.conftest import Cli
 from tests.rows import call, row, user, write_rows
 
-FORMATS = ("auto", "hermes", "mistral", "llama3", "pythonic", "json")
+FORMATS = text_format_names()
 F = Call("f", {"a": 1})
 G = Call("g")
 F_JSON = '{"name": "f", "arguments": {"a": 1}}'
@@ -40,6 +40,8 @@ HERMES = [
     (f"<tool_call>{F_JSON}", [F]),
     (f"<tool_call>{F_JSON}<tool_call>{G_JSON}</tool_call>", [F, G]),
     (f"<tool_call>{F_JSON}</tool_call><|im_end|>\n", [F]),
+]
+QWEN3_CODER = [
     ("<tool_call><function=f><parameter=a>1</parameter></function></tool_call>", [F]),
     ("<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>", [F]),
     ("<function=f><parameter=a>1</parameter></function></tool_call>", [F]),
@@ -102,11 +104,12 @@ JSON = [
     ('{"functionName": "f", "arguments": {"a": 1}}', [F]),
     ('{"type": "tool_use", "name": "f", "input": {"a": 1}}', [F]),
     ('{"name": "f", "kwargs": {"a": 1}}', [F]),
-    ('{"name": "g"}', [G]),
+    ('{"functionName": "g"}', [G]),
     ('{"name": "f", "arguments": {"a": "```"}}', [Call("f", {"a": "```"})]),
 ]
 TABLES: dict[str, list[tuple[str, list[Call]]]] = {
     "hermes": HERMES,
+    "qwen3-coder": QWEN3_CODER,
     "mistral": MISTRAL,
     "llama3": LLAMA3,
     "pythonic": PYTHONIC,
@@ -137,7 +140,7 @@ def test_text_before_the_calls_is_kept(format_name: str, text: str) -> None:
     [
         (f"One\n<tool_call>{F_JSON}</tool_call> two <tool_call>{G_JSON}</tool_call> three", "hermes"),
         (f"One {F_JSON} two\n```json\n{G_JSON}\n```\nthree", "json"),
-        ("One f(a=1) two [g()] three", "pythonic"),
+        ("One\nf(a=1)\ntwo [g()]\nthree", "pythonic"),
         (f"One [TOOL_CALLS] [{F_JSON}] two [TOOL_CALLS] [{G_JSON}] three", "mistral"),
         (f"One <|python_tag|>{F_JSON} two <|python_tag|>{G_JSON} three", "llama3"),
     ],
@@ -184,18 +187,16 @@ MALFORMED: list[tuple[str, str, list[str], str]] = [
     ("hermes", "<tool_call></tool_call>", [""], ""),
     ("hermes", "<tool_call>", [""], ""),
     ("hermes", '<tool_call>{"arguments": {"a": 1}}</tool_call>', [""], '{"a":1}'),
-    ("hermes", "<tool_call><function=f><parameter=a>1", ["f"], "<parameter=a>1"),
-    ("hermes", "<tool_call><function=f><parameter=a>1</parameter></tool_call>", ["f"], "<parameter=a>1</parameter>"),
-    ("hermes", "<tool_call><function=f>a is 1</function></tool_call>", ["f"], "a is 1"),
-    ("hermes", "<tool_call><function=f", ["f"], ""),
-    ("hermes", '<function=f>{"a": </function>', ["f"], '{"a": '),
-    ("hermes", '<function=f>{"a": 1} and</function>', ["f"], '{"a": 1} and'),
+    ("qwen3-coder", "<tool_call><function=f><parameter=a>1", ["f"], "<parameter=a>1"),
+    ("qwen3-coder", "<tool_call><function=f><parameter=a>1</parameter></tool_call>", ["f"], "<parameter=a>1</parameter>"),
+    ("qwen3-coder", "<tool_call><function=f>a is 1</function></tool_call>", ["f"], "a is 1"),
+    ("qwen3-coder", "<tool_call><function=f", ["f"], ""),
+    ("qwen3-coder", '<function=f>{"a": </function>', ["f"], '{"a": '),
+    ("qwen3-coder", '<function=f>{"a": 1} and</function>', ["f"], '{"a": 1} and'),
     ("mistral", '[TOOL_CALLS] [{"name": "f", "argum', ["f"], '{"name": "f", "argum'),
     ("mistral", '[TOOL_CALLS]f[ARGS]{"a": ', ["f"], '{"a":'),
     ("mistral", "[TOOL_CALLS]f[ARGS]a is 1", ["f"], "a is 1"),
-    ("mistral", "[TOOL_CALLS] I will", [""], "I will"),
     ("llama3", '<|python_tag|>{"name": "f", "parameters": {"a"', ["f"], '{"name": "f", "parameters": {"a"'),
-    ("llama3", "<|python_tag|>print everything", [""], "print everything"),
     ("llama3", '{"name": "f", "parameters": [1]}', ["f"], "[1]"),
     ("pythonic", "f(1)", ["f"], "f(1)"),
     ("pythonic", "[f(x=y)]", ["f"], "f(x=y)"),
@@ -210,7 +211,7 @@ MALFORMED: list[tuple[str, str, list[str], str]] = [
     ("pythonic", "f(a='\ud800')", ["f"], "f(a='\\ud800')"),
     ("pythonic", "f(a=1 b=2)", ["f"], "f(a=1 b=2)"),
     ("pythonic", "[f(a=1, b=", ["f"], "f(a=1, b="),
-    ("pythonic", "I call f(a='x", ["f"], "f(a='x"),
+    ("pythonic", "I call\nf(a='x", ["f"], "f(a='x"),
     ("pythonic", "f(a=" + "[" * 10_000 + "]" * 10_000 + ")", ["f"], "f(a=" + "[" * 10_000 + "]" * 10_000 + ")"),
     ("json", '{"name": "f", "arguments": {"a": 1,}}', ["f"], '{"name": "f", "arguments": {"a": 1,}}'),
     ("json", '```json\n{"name": "f", "arguments": {"a": 1\n```', ["f"], '{"name": "f", "arguments": {"a": 1'),
@@ -233,7 +234,7 @@ def test_a_broken_call_is_malformed_with_its_name_and_text(format_name: str, tex
         ("hermes", f'<tool_call>{{"name": "f", "arguments": {{</tool_call><tool_call>{G_JSON}</tool_call>'),
         ("hermes", f'<tool_call>{{"name": "f", "arguments": {{"a": "x<tool_call>{G_JSON}</tool_call>'),
         ("hermes", f'<tool_call>[{{"name": "f", "arguments": {{"a": oops}}}}, {G_JSON}]</tool_call>'),
-        ("hermes", "<tool_call><function=f><parameter=a>1<function=g></function></tool_call>"),
+        ("qwen3-coder", "<tool_call><function=f><parameter=a>1<function=g></function></tool_call>"),
         ("mistral", f'[TOOL_CALLS] [{{"name": "f", "arguments": {{"a": oops}}}}, {G_JSON}]'),
         ("llama3", f'<|python_tag|>{{"name": "f", "parameters": {{"a": oops}}}}; {G_JSON}'),
         ("pythonic", "[f(oops), g()]"),
@@ -280,13 +281,19 @@ def test_auto_does_not_take_data_or_prose_for_calls(text: str) -> None:
     assert parse_calls(text) == ParsedText((), text)
 
 
-def test_a_known_name_makes_code_within_prose_a_call() -> None:
-    text = "I use f(a=1), not h(a=1)."
-    assert parse_calls(text, tools=[Tool("f")]) == ParsedText((F,), "I use\n, not h(a=1).")
-    assert parse_calls(text, tools=[Tool("g")]) == ParsedText((), text)
-    assert parse_calls('{"name": "Ann", "age": 5}', tools=[Tool("Ann")]).calls == (
-        Call("Ann", malformed="unknown keys: age", text='"age":5'),
-    )
+def test_code_is_a_call_where_it_stands_alone_and_its_tool_is_known() -> None:
+    assert parse_calls("I use\nf(a=1)\nnot\nh(a=1)", tools=[Tool("f")]) == ParsedText((F,), "I use\nnot\nh(a=1)")
+    assert parse_calls("I use\nf(a=1)", tools=[Tool("g")]) == ParsedText((), "I use\nf(a=1)")
+    assert parse_calls("I use f(a=1), not h(a=1).", tools=[Tool("f")]).calls == (), "within a sentence it is a mention"
+    assert parse_calls("Let me see: f(a=1)", tools=[Tool("f")]) == ParsedText((F,), "Let me see:")
+    for mention in ("Let me see: f(a=1)", "The only function: f()", "The format: f(x)"):
+        assert parse_calls(mention, tools=[Tool("f")] if "a=1" not in mention else []).calls == ()
+    (malformed,) = parse_calls('{"name": "Ann", "age": 5}', tools=[Tool("Ann")]).calls
+    assert malformed == Call("Ann", malformed="unknown keys: age", text='"age":5')
+
+
+def test_a_list_in_which_one_tool_is_known_is_a_list_of_calls() -> None:
+    assert parse_calls("[f(a=1), h()]", tools=[Tool("f")]).calls == (F, Call("h"))
 
 
 def test_auto_prefers_the_strongest_marker() -> None:
@@ -346,6 +353,44 @@ def test_code_too_long_to_parse_is_malformed() -> None:
 
 
 HOSTILE = [
+    *(marker for text_format in registry.built_in("text_formats") for marker in text_format.markers),
+    *("<tool_call>f<arg_key>a</arg_key>", "<arg_key>a</arg_key><arg_value>", '<invoke name="f">', '<invoke name="f"><parameter name="a">'),
+    *(
+        '<｜DSML｜invoke name="f">',
+        "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{",
+        "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{",
+        '<|open|>call tool="f"<|sep|>',
+    ),
+    *(
+        "<|channel|>commentary to=functions.f<|message|>{",
+        "<|start|>x",
+        "commentary to=functions.f json{",
+        "<|tool_call>call:f{a:",
+        "<|tool_call>call:f{a:[[",
+    ),
+    *(
+        "<start_function_call>call:f{a:<escape>",
+        ']<]minimax[>[<invoke name="f">',
+        "]<]minimax[>[<a>",
+        "<|tools_prefix|>[{",
+        '{"tool_calls": [',
+        '{"tool_calls": [{"',
+    ),
+    *(
+        "Action: f\nAction Input: {",
+        "Action: f\n",
+        "\nAction:",
+        "Thought:",
+        "```tool_code\nf(",
+        "<tool_code>",
+        "`",
+        "``",
+        "`x` ",
+        "<tool_use>",
+        "<my_tool_call",
+        "tool_call",
+    ),
+    *("<think>", "<|START_THINKING|>", "[THINK]", "\nf(a=1)", "\nf(", "[f(", " [f(a=1)", "{\n", '\n{"'),
     *(
         "<tool_call>",
         "[",
@@ -408,7 +453,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ["auto", "hermes", "react", "json", "pythonic"])  # auto tries every format whose marker is there
 def test_repetitive_text_is_parsed_in_linear_time(format_name: str) -> None:
     for unit in HOSTILE:
         for head in ("", f"x{unit}<tool_call>{{"):
@@ -497,7 +542,7 @@ def _code(call: Call) -> str:
 def test_well_formed_calls_read_back_from_every_format(calls: list[Call]) -> None:
     written: list[tuple[str, str]] = [
         ("hermes", "\n".join(f"<tool_call>\n{_json(call)}\n</tool_call>" for call in calls)),
-        ("hermes", "".join(f"<function={call.name}>{json.dumps(call.arguments)}</function>" for call in calls)),
+        ("qwen3-coder", "".join(f"<function={call.name}>{json.dumps(call.arguments)}</function>" for call in calls)),
         ("mistral", f"[TOOL_CALLS] [{', '.join(map(_json, calls))}]</s>"),
         ("mistral", "".join(f"[TOOL_CALLS]{call.name}[ARGS]{json.dumps(call.arguments)}" for call in calls)),
         ("llama3", f"<|python_tag|>{'; '.join(_json(call, 'parameters') for call in calls)}<|eom_id|>"),
@@ -537,13 +582,17 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "_entry_points", lambda kind: points if kind == "text_formats" else {})
     detect._find.cache_clear()
     detect._installed.cache_clear()
+    detect._markers.cache_clear()
     yield
     detect._find.cache_clear()
     detect._installed.cache_clear()
+    detect._markers.cache_clear()
 
 
 def test_text_format_names_are_auto_and_the_registered_ones() -> None:
-    assert text_format_names()[:6] == ("auto", "hermes", "mistral", "llama3", "json", "pythonic")
+    names = text_format_names()
+    assert names[0] == "auto"
+    assert {"hermes", "mistral", "llama3", "json", "pythonic"} < set(names)
 
 
 def test_unknown_text_format_is_rejected() -> None:
