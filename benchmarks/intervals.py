@@ -5,7 +5,7 @@ correlation between 0 and .6 (beta-binomial), and scores that are 0 or 1; 0, .5 
 
   coverage          of the interval of a mean: at most 1% of the cells below .93, none below .89; no interval of zero width
   false positives   of a comparison of two runs with the same true mean, whose conversations have the same or independent pass rates: at
-                    most 5% in every cell; a cell above is simulated again, with ten times as many runs
+                    most 5% in every cell; a cell above is simulated again, with four times as many runs
   deciding early    false positives of ten looks together, for 50 to 500 conversations: at most 5%
   power             how often a difference of .05 and of .1 is found
 
@@ -46,8 +46,8 @@ LOW_COVERAGE, LEAST_COVERAGE, MAX_LOW_SHARE = 0.93, 0.89, 0.01
 EARLY_CONVERSATIONS = (50, 100, 200, 500)
 SAME_LAW = 1e-7  # distance between the ends computed here and by the product
 RATES = ("same", "independent")  # pass rates of the conversations in the two runs of a comparison
-AGAIN = 10  # times as many runs for a cell with too many false positives
-SAMPLING_ERROR = 0.004  # of the largest share among such cells
+AGAIN = 4  # times as many runs for a cell with too many false positives
+SAMPLING_ERROR = 0.006  # of the largest share among such cells
 CHECKED = 3  # runs of a cell for which they are compared
 
 
@@ -122,13 +122,22 @@ def measure(job: tuple[Cell, int, int]) -> Outcome:
     low, high = mean_intervals(sums, simulation.sizes)
     coverage = float(((low <= cell.mean) & (cell.mean <= high)).mean())
     distance = check(sums[:CHECKED], simulation.sizes[:CHECKED], differences=False)
-    positives = []
-    for same in (True, False):
-        rates = simulation.pass_rates()
-        differences = simulation.sums(rates if same else simulation.pass_rates()) - simulation.sums(rates)
-        distance = max(distance, check(differences[:CHECKED], simulation.sizes[:CHECKED], differences=True))
-        positives.append(_false_positives(differences, simulation.sizes))
-    return Outcome(coverage, float((high - low).min()), (positives[0], positives[1]), distance)
+    distance = max(distance, check(_differences(simulation, "same")[:CHECKED], simulation.sizes[:CHECKED], differences=True))
+    same, independent = (_false_positives(_differences(simulation, name), simulation.sizes) for name in RATES)
+    return Outcome(coverage, float((high - low).min()), (same, independent), distance)
+
+
+def measure_positives(job: tuple[Cell, int, int, str]) -> float:
+    """Return the false positives of one cell."""
+    cell, repetitions, seed, rates = job
+    simulation = Simulation(cell, repetitions, seed)
+    return _false_positives(_differences(simulation, rates), simulation.sizes)
+
+
+def _differences(simulation: Simulation, rates: str) -> Numbers:
+    """Return the differences between two runs with the same true mean, whose conversations have the same or independent pass rates."""
+    first = simulation.pass_rates()
+    return simulation.sums(first if rates == "same" else simulation.pass_rates()) - simulation.sums(first)
 
 
 def _false_positives(differences: Numbers, sizes: Numbers) -> float:
@@ -190,9 +199,13 @@ def main() -> int:
         failed = report_coverage(cells, outcomes, options.repetitions)
         for index, name in enumerate(RATES):
             shares = [outcome.positives[index] for outcome in outcomes]
+            report_positives(f"false positives, {name} pass rates, {len(cells):,} cells", cells, shares)
             again = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
-            jobs = [(cell, AGAIN * options.repetitions, options.seed + 1) for cell in again]
-            failed += report_positives(name, cells, shares, list(zip(again, pool.map(measure, jobs), strict=True)), index)
+            if again:
+                jobs = [(cell, AGAIN * options.repetitions, options.seed + 1, name) for cell in again]
+                shares = list(pool.map(measure_positives, jobs))
+                title = f"  {len(again)} cells above {LEVEL:.0%}, simulated again with {AGAIN} times as many runs"
+                failed += report_positives(title, again, shares) > LEVEL + SAMPLING_ERROR
         shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early[:: ceil(options.every / 4)]]))
         failed += report_looks(shares, options.repetitions)
         power = list(pool.map(measure_power, [(cell, drop, min(options.repetitions, 500), options.seed) for cell, drop in powered]))
@@ -208,20 +221,19 @@ def report_coverage(cells: list[Cell], outcomes: list[Outcome], repetitions: int
     least, worst = min((outcome.coverage, cell) for cell, outcome in zip(cells, outcomes, strict=True))
     distance, width = max(outcome.distance for outcome in outcomes), min(outcome.width for outcome in outcomes)
     share = len(below) / len(cells)
-    print(f"{len(cells):,} cells of {repetitions:,} runs; product and arrays differ by at most {distance:.1g}; smallest width {width:.3g}")
+    print(
+        f"{len(cells):,} cells of {repetitions:,} runs; product and arrays differ by at most {distance:.1g}; smallest width {width:.3g}",
+        flush=True,
+    )
     print(f"coverage: {len(below)} cells ({share:.2%}) below {LOW_COVERAGE}; the smallest is {least:.3f} ({describe(worst)})")
     return (share > MAX_LOW_SHARE) + (least < LEAST_COVERAGE) + (distance > SAME_LAW) + (width <= 0)
 
 
-def report_positives(name: str, cells: list[Cell], shares: list[float], again: list[tuple[Cell, Outcome]], index: int) -> int:
-    """Print the false positives, those of the cells above 5% simulated again, and return the number of failed conditions."""
+def report_positives(title: str, cells: list[Cell], shares: list[float]) -> float:
+    """Print the false positives of some cells, and return the largest."""
     most, worst = max(zip(shares, cells, strict=True))
-    print(f"false positives, {name} pass rates: mean {sum(shares) / len(shares):.2%}, most {most:.2%} ({describe(worst)})")
-    if not again:
-        return 0
-    most, worst = max((outcome.positives[index], cell) for cell, outcome in again)
-    print(f"  {len(again)} cells above {LEVEL:.0%}, simulated again with {AGAIN} times as many runs: most {most:.2%} ({describe(worst)})")
-    return int(most > LEVEL + SAMPLING_ERROR)
+    print(f"{title}: mean {sum(shares) / len(shares):.2%}, most {most:.2%} ({describe(worst)})", flush=True)
+    return most
 
 
 def report_looks(shares: list[float], repetitions: int) -> int:

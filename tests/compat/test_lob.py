@@ -209,7 +209,7 @@ def right(**row: Any) -> dict[str, Any]:
 
 def test_layout_of_both_result_files(tmp_path: Path) -> None:
     found = evaluate(tmp_path, right, experiment_name="first")
-    results, metrics = (read(tmp_path / "output" / "first" / f"evaluation_{name}.json") for name in ("results", "metrics"))
+    results, metrics = (read(tmp_path / "output" / f"evaluation_{name}.json") for name in ("results", "metrics"))
     assert metrics == [dict.fromkeys(NAMES, 1.0)]
     assert [list(part) for part in results] == [[*NAMES, "rows"]]
     assert results[0]["rows"] == found.rows == [
@@ -228,7 +228,7 @@ def test_layout_of_both_result_files(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (found.metrics, found.scored, found.errors) == (metrics[0], 1, 0)
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(
-        ["truth.jsonl", "output", "first", "evaluation_results.json", "evaluation_metrics.json"]
+        ["truth.jsonl", "output", "evaluation_results.json", "evaluation_metrics.json"]
     )
 
 
@@ -473,7 +473,7 @@ def test_invalid_ground_truth_is_rejected(tmp_path: Path, text: str | None, mess
 
 def test_invalid_folder_is_rejected_before_the_target_runs(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file")
-    with pytest.raises(BadInput, match="output/x cannot be created: "):
+    with pytest.raises(BadInput, match="output cannot be created: "):
         evaluate(tmp_path, lambda **row: pytest.fail("the target ran"), experiment_name="x")
 
 

@@ -328,3 +328,29 @@ def test_function_may_raise_model_errors_and_failures(agent: Write, raised: str,
     error: Any = caught.value
     assert str(error) == sentence
     assert flags is None or (error.retryable, error.retry_after, error.rate_limited, error.fatal) == flags
+
+
+@pytest.mark.parametrize(
+    "raised, failures, kind",
+    [
+        ("Odd('no')", ["{module}.Odd"], ModelFailure),
+        ("Odd('no')", ["{module}.Base"], ModelFailure),  # a base class
+        ("Odd('no')", ["builtins.Exception"], ModelFailure),
+        ("Odd('no')", [], ModelError),
+        ("Odd('no')", ["Odd", "other.Odd"], ModelError),  # the full name is compared
+        ("KeyError('no')", ["{module}.Odd"], ModelError),
+    ],
+)
+def test_exception_named_as_a_failure_is_the_fault_of_the_model(
+    agent: Write, raised: str, failures: list[str], kind: type[Exception]
+) -> None:
+    code = f"class Base(Exception): pass\nclass Odd(Base): pass\ndef answer(messages, tools):\n    raise {raised}\n"
+    name = agent(code)
+    model = FunctionModel(f"{name}:answer", timeout=20, failures=[each.format(module=name) for each in failures])
+
+    async def predict() -> None:
+        async with model:
+            await model.predict(CASE)
+
+    with pytest.raises(kind, match="no"):
+        asyncio.run(predict())

@@ -274,13 +274,14 @@ def test_a_used_up_daily_quota_stops_the_run_without_waiting() -> None:
     assert len(predictions) == 8
 
 
-def test_model_failure_is_a_prediction_without_calls() -> None:
+def test_model_failure_is_a_malformed_call_that_is_scored() -> None:
     def behavior(case: Case, attempt: int) -> Prediction:
         raise ModelFailure("too hard")
 
     worker, predictions = run_worker(ScriptedModel(behavior), requests(2))
     assert (worker.predictions, worker.errors) == (2, 0)
-    assert [(prediction.calls, prediction.text, prediction.error) for prediction in predictions] == [((), "too hard", "")] * 2
+    failure = Call("", malformed="model failure", text="too hard")
+    assert [(prediction.calls, prediction.error) for prediction in predictions] == [((failure,), "")] * 2
 
 
 def test_prediction_that_holds_an_error_is_an_error_and_not_cached(tmp_path: Path) -> None:

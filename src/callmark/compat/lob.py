@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, cast
 
 from callmark.calls.toolsets import read_tools
-from callmark.compat.lob_columns import MISSING, actual_calls, expected_calls
+from callmark.compat.lob_columns import MISSING, actual_calls, expected_calls, plain_calls
+from callmark.compat.lob_original import OriginalMetric, original_score
 from callmark.compat.lob_service import Evaluation, EvaluationService
 from callmark.compat.lob_simulator import ChatSimulator
 from callmark.errors import BadInput
@@ -64,20 +65,27 @@ class _ProcessEvaluator(Evaluator):
     """One metric of the evaluator `process`. Calls may have any shape, as a list or as JSON text; null means no calls.
 
     Invalid actual calls never raise: they become malformed calls. Invalid expected calls raise `BadInput`. So does a row without a
-    prediction (an `error_message`, no column of calls, or NaN in it); azure-ai-evaluation then excludes the row from the mean.
+    prediction (an `error_message`, no column of calls, or NaN in it); azure-ai-evaluation then excludes the row from the mean. With
+    `strict_original`, the score is the one of the original LOB evaluation, with its peculiarities.
     """
 
     column: ClassVar[str]  # its name in the LOB evaluation
-    metric: ClassVar[str]
+    metric: ClassVar[OriginalMetric]
 
     def __init__(
-        self, *, ignore: Iterable[str] = IGNORED_FUNCTIONS, averaging: Literal["micro", "macro"] = "micro", tools: Any = None
+        self,
+        *,
+        ignore: Iterable[str] = IGNORED_FUNCTIONS,
+        averaging: Literal["micro", "macro"] = "micro",
+        tools: Any = None,
+        strict_original: bool = False,
     ) -> None:
         """`ignore` are globs of functions to ignore; `averaging` is as in `ProcessEvaluator`; `tools` are for rows without tools."""
         if averaging not in _AVERAGINGS:
             raise BadInput(f"averaging: expected micro or macro, got {averaging!r}{did_you_mean(str(averaging), _AVERAGINGS)}")
         self._evaluator = ProcessEvaluator((ignore,) if isinstance(ignore, str) else tuple(ignore), averaging)
         self._tools = read_tools(tools)
+        self._strict_original = strict_original
 
     def __call__(
         self,
@@ -96,6 +104,8 @@ class _ProcessEvaluator(Evaluator):
         return self._score(actual_function_calls, expected_function_calls, self._tools)
 
     def _score(self, actual: Any, expected: Any, tools: tuple[Tool, ...]) -> float:
+        if self._strict_original:
+            return original_score(self.metric, actual_calls(actual), plain_calls(expected))
         attempt = Attempt(expected_calls(expected), actual_calls(actual), tools=tools)
         return cast("float", self._evaluator.evaluate(attempt).values[self.metric])
 

@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -43,13 +44,18 @@ Wait = Callable[[Any], Any]  # awaits a value if it is awaitable
 Evaluators = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
 
 
-class Evaluation(Struct, frozen=True):
-    """The means (None if there is nothing to average), the rows of `evaluation_results.json`, and the counts of scored rows and errors."""
+class Evaluation(list[dict[str, Any]]):
+    """The content of `evaluation_results.json`, as the original returns it: a list of one object with the means and the `rows`.
 
-    metrics: dict[str, float | None]
-    rows: list[dict[str, Any]]
-    scored: int
-    errors: int
+    `pandas.DataFrame(results)` has one row. A mean is None if there is nothing to average. Also counts scored rows and errors.
+    """
+
+    def __init__(self, metrics: dict[str, float | None], rows: list[dict[str, Any]], errors: int) -> None:
+        super().__init__([{**metrics, "rows": rows}])
+        self.metrics = metrics
+        self.rows = rows
+        self.scored = len(rows) - errors
+        self.errors = errors
 
 
 class _ScoredRow(Struct):
@@ -62,7 +68,15 @@ class _ScoredRow(Struct):
 
 
 class EvaluationService:
-    """Runs a target on scenarios and evaluators on its predictions, row by row."""
+    """Runs a target on scenarios and evaluators on its predictions, row by row.
+
+    `azure_ai_project` is accepted for compatibility. Nothing is uploaded, which a warning says.
+    """
+
+    def __init__(self, azure_ai_project: Any = None) -> None:
+        self.azure_ai_project = azure_ai_project
+        if azure_ai_project is not None:
+            warnings.warn("azure_ai_project is not used: the results are written to files and not uploaded", stacklevel=2)
 
     def evaluate(
         self,
@@ -73,7 +87,7 @@ class EvaluationService:
         evaluators_config: Mapping[str, Any] | None = None,
         experiment_name: str | None = None,
     ) -> Evaluation:
-        """Evaluate a target, write both files to `output_path` (or its subfolder `experiment_name`), and return their contents.
+        """Evaluate a target, write both files to the folder `output_path`, and return their contents. `experiment_name` is not used.
 
         `evaluators` is a mapping from names, or a list: then the five built-in evaluators have their LOB names, and others the name of
         their class. `evaluators_config` maps columns as in azure-ai-evaluation. An exception in an evaluator raises `BadInput`, and nothing
@@ -85,7 +99,7 @@ class EvaluationService:
         check_target(eval_target, columns)
         named = _name_evaluators(evaluators)
         mappings = read_mappings(evaluators_config, named, columns)
-        folder = Path(output_path, experiment_name) if experiment_name else Path(output_path)
+        folder = Path(output_path)
         _create_folder(folder)
 
         def run() -> list[_ScoredRow]:
@@ -116,7 +130,7 @@ class EvaluationService:
         write_lines(str(folder / RESULTS), result_lines(means, lines))
         write_lines(str(folder / METRICS), [metrics_json(means)])
         errors = sum(row.scores is None for row in scored)
-        return Evaluation(means, [msgspec.json.decode(line) for line in lines], len(scored) - errors, errors)
+        return Evaluation(means, [msgspec.json.decode(line) for line in lines], errors)
 
 
 def _load_scenarios(path: str | PathLike[str]) -> list[Case]:

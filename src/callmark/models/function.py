@@ -3,7 +3,8 @@
 It is called with the messages and the tools as lists of objects in OpenAI's format, which it may modify, and with `trial` and `case_id` if
 it has parameters of these names. It may be a function (sync or async), a `functools.partial`, an object with `__call__`, or a class, which
 is instantiated. It may return a message, a chat completion, an SDK object for either, calls in any shape, text that may contain calls, or
-None: no text and no call. It may raise `ModelError` or `ModelFailure`. Any other exception or return value, and a timeout, are errors.
+None: no text and no call. It may raise `ModelError` or `ModelFailure`; exceptions whose names are in the setting `failures` count as the
+latter. Any other exception or return value, and a timeout, are errors.
 
 It cannot block other predictions: a sync function runs in a daemon thread, an async function in an event loop of its own. While the model
 is open, standard output is redirected to standard error.
@@ -43,7 +44,7 @@ class FunctionModel:
 
     capabilities = _CAPABILITIES
 
-    def __init__(self, spec: str, *, timeout: float) -> None:
+    def __init__(self, spec: str, *, timeout: float, failures: Collection[str] = ()) -> None:
         if not timeout > 0:
             raise BadInput(f"{spec}: timeout: expected more than 0 seconds, got {timeout:g}")
         self.label = spec.replace(":", ".")
@@ -54,6 +55,7 @@ class FunctionModel:
             getattr(self._function, "__call__", None)  # noqa: B004 - is __call__ a coroutine function?
         )
         self._code = UserCode(spec, timeout=timeout)
+        self._failures = frozenset(failures)
 
     def fingerprint(self, case: Case, trial: int) -> bytes | None:
         """Return None: the function may change, so predictions cannot be cached."""
@@ -66,6 +68,8 @@ class FunctionModel:
         value, error = await self._code.run(function, is_async=self._is_async)
         if isinstance(error, ModelError | ModelFailure):
             raise error
+        if error is not None and self._failures.intersection(_class_names(error)):
+            raise ModelFailure(describe_error(error))
         if error is not None:
             raise ModelError(f"{self._spec} raised {describe_error(error)}")
         return structs.replace(self._convert(value, case), case=case.id, trial=trial)
@@ -102,10 +106,15 @@ class FunctionProvider(Provider, frozen=True, kw_only=True):
         return (import_action(spec.name),)
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
-        return FunctionModel(spec.name, timeout=settings.timeout)
+        return FunctionModel(spec.name, timeout=settings.timeout, failures=settings.failures)
 
 
 PROVIDER = FunctionProvider(name="python", example="python:my_agent:predict", capabilities=_CAPABILITIES)
+
+
+def _class_names(error: BaseException) -> list[str]:
+    """Return the full names of an exception's class and of its base classes."""
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
 
 
 def _as_objects(case: Case) -> tuple[Any, Any]:

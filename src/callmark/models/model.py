@@ -2,7 +2,7 @@
 
 A prediction is what the model did, right or wrong: malformed calls and a missing call are predictions. `ModelError` is for everything that
 is not the model's fault, such as a timeout, a refused connection, a rate limit or a crash in the user's own agent; it is excluded from
-scores. `ModelFailure` is the model's fault and is scored as a prediction without calls.
+scores. `ModelFailure` is the model's fault and is scored as a malformed call.
 """
 
 from types import TracebackType
@@ -39,6 +39,8 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         parse: Text format of calls in the response, such as `hermes`.
         base_url: Address of the API.
         api_key_env: Name of the environment variable that holds the key. The key itself is never a setting.
+        failures: Full names of exceptions of the user's own agent that are the model's fault, such as
+            `agents.exceptions.ModelBehaviorError`, subclasses included. They are scored like `ModelFailure`.
         env: Names of the environment variables that a program (`cmd:COMMAND`) gets in addition to the path, home folder and locale.
         price: Price per million tokens, for costs and `max_cost`.
         concurrency: Greatest number of requests in flight.
@@ -56,6 +58,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     parse: str | None = None
     base_url: str = ""
     api_key_env: str = ""
+    failures: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     price: Price | None = None
     concurrency: int | None = None

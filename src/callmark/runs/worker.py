@@ -15,12 +15,14 @@ from callmark.models.model import Model, ModelError, ModelFailure, ModelSettings
 from callmark.models.open_files import is_out_of_files
 from callmark.runs.cache import Cache, cache_key
 from callmark.runs.limiter import MAX_RETRY_AFTER, RateLimiter, backoff
-from callmark.types import Case, Prediction, Usage
+from callmark.types import Call, Case, Prediction, Usage
 
 _MILLION = 1_000_000
 _FIRST_RETRIES = 2  # limit before the first prediction: the server may not be running
 _FATAL_ERRORS = 3  # end the run if there is no prediction: a single request may be rejected for its content
 _YIELD_EVERY = 64  # predictions without waiting, after which other tasks may run
+
+MODEL_FAILURE = "model failure"
 
 Record = Callable[[Case, Prediction], None]
 Request = tuple[Case, int]  # a case and a trial
@@ -166,13 +168,13 @@ class ModelWorker:
                 return _complete(prediction, case, trial, seconds, attempt, self.settings.price)
 
     async def _attempt(self, case: Case, trial: int) -> Prediction:
-        """Return the prediction of one attempt, without keys. A `ModelFailure` is a prediction without calls; an error is raised as
-        `ModelError`.
+        """Return the prediction of one attempt, without keys. A `ModelFailure` is a malformed call, so that it scores 0 even where no call
+        is expected; an error is raised as `ModelError`.
         """
         try:
             prediction = await self.model.predict(case, trial=trial)
         except ModelFailure as failure:
-            return Prediction(case.id, trial, text=self._keys.hide(str(failure)))
+            return Prediction(case.id, trial, (Call("", malformed=MODEL_FAILURE, text=self._keys.hide(str(failure))),))
         if prediction.error:
             raise ModelError(prediction.error)
         return self._keys.redact(prediction)
