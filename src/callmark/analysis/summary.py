@@ -207,9 +207,10 @@ class Tally:
                 self._credit(name, 1.0)
         for note in grade.notes:
             self._notes[note.kind] += 1
-        if not grade.faults:
+        wrong = [fault for fault in grade.faults if fault.kind != "wrong_order"]  # which is not about a call
+        if not wrong:
             self._correct += 1
-        elif all(fault.argument is not None for fault in grade.faults):
+        elif all(fault.argument is not None for fault in wrong):
             self._correct_tools_only += 1
 
     def summary(self) -> Summary:
@@ -332,6 +333,8 @@ class Tally:
             name = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
         elif kind in ("wrong_tool", "unknown_tool"):
             name = f"{expected} → {actual}"
+        elif kind == "wrong_order":
+            name = str(fault.actual)
         else:
             name = (actual if expected is None else expected) or NO_NAME
         counts = self._faults[kind]

@@ -117,8 +117,11 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
     )  # fmt: skip
     group = wire.group if isinstance(wire.group, str) else None
     name = row_id(wire.id, place)
+    behavior = openai.read_behavior(wire.expected_output)
+    dependencies = openai.read_order(wire.expected_output, expected, alternatives)
     return Case(
-        name, place=place, original=original, expected=expected, alternatives=alternatives, source=source, group=group
+        name, place=place, original=original, expected=expected, alternatives=alternatives, behavior=behavior, dependencies=dependencies,
+        source=source, group=group,
     ), histories  # fmt: skip
 
 

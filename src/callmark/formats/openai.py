@@ -4,12 +4,13 @@ Accepts `tools` or the legacy `functions`, missing or null; the `{"item": …}` 
 read, including unknown keys.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark.calls.dependencies import stated_dependencies
 from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
     ABSENT,
@@ -21,10 +22,11 @@ from callmark.calls.messages import (
     explain_validation_error,
     message_texts,
 )
+from callmark.calls.strict import dump
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Call, Case, Conversation, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Edges, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -68,12 +70,18 @@ class _Expected(Struct):
     alternatives: list[list[Raw]] | None = None
 
 
+class _Behavior(Struct):
+    behavior: Any = None
+
+
 _decode_common = msgspec.json.Decoder(_CommonRow).decode
 _decode_any = msgspec.json.Decoder(_AnyRow).decode
 _decode_own = msgspec.json.Decoder(_OwnRow).decode
 _decode_expected = msgspec.json.Decoder(_Expected).decode
+_decode_behavior = msgspec.json.Decoder(_Behavior).decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
 
@@ -129,6 +137,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         SourceRow(messages, tools, row, body, (), raw_tools, openai_calls, expected, texts, expected_body),
         expected=expected,
         alternatives=alternatives,
+        behavior=read_behavior(wire.expected_output),
+        dependencies=read_order(wire.expected_output, expected, alternatives),
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
     )
@@ -142,6 +152,27 @@ def read_expected_output(text: Raw) -> tuple[tuple[Call, ...], list[Raw], Text, 
     texts, alternatives = _decode_expected_output(text)
     expected = tuple([read_expected_call_text(bytes(call)) for call in texts])
     return expected, texts, b"", tuple([tuple([read_expected_call_text(bytes(call)) for call in calls]) for calls in alternatives])
+
+
+def read_behavior(text: Raw) -> Behavior:
+    """Return the behavior that an expected output states; an unknown one raises `BadInput`."""
+    if b'"behavior"' not in bytes(text):
+        return ""
+    given = _decode_behavior(text).behavior
+    if given is None or given in _BEHAVIORS:
+        return _BEHAVIORS[given or ""]
+    raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
+
+
+def read_order(text: Raw, expected: Sequence[Call], alternatives: Sequence[Sequence[Call]]) -> tuple[Edges, ...]:
+    """Return the dependencies that an expected output states (`after`), for its calls and for each alternative; empty if there are none."""
+    if b'"after"' not in bytes(text):
+        return ()
+    texts, others = _decode_expected_output(text)
+    found = [stated_dependencies(texts, expected, "expected_output.tool_calls")]
+    for index, (given, calls) in enumerate(zip(others, alternatives, strict=True)):
+        found.append(stated_dependencies(given, calls, f"expected_output.alternatives[{index}]"))
+    return tuple(found) if any(found) else ()
 
 
 def write(conversation: Conversation) -> bytes:
@@ -164,9 +195,10 @@ def write(conversation: Conversation) -> bytes:
 
 
 def expected_output_text(case: Case) -> bytes:
-    """Return the expected calls and the alternatives of a case, as an assistant message."""
+    """Return the expected calls, the alternatives and the behavior of a case, as an assistant message."""
     calls = b",".join(expected_texts(case, call_text))
     others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
+    others += b',"behavior":' + _encode(case.behavior) if case.behavior else b""
     return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 

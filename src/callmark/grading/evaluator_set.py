@@ -25,10 +25,9 @@ class EvaluatorSet:
         """The declared metrics by full name, in order."""
         return {f"{evaluator.name}.{metric.name}": metric for evaluator in self.evaluators for metric in evaluator.metrics}
 
-    @property
-    def correct_result(self) -> CombinedResult | None:
-        """The result of a correct attempt that could run; None if it is not the same for all of them, or not known yet."""
-        return self._results.get(CORRECT)
+    def correct_result(self, name: str) -> CombinedResult | None:
+        """Return the result of one correct call of that name that could run; None if it is not always the same, or not known yet."""
+        return self._results.get((CORRECT, name))
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
         """Return the names of the evaluators whose faults are reported."""
@@ -52,7 +51,7 @@ class EvaluatorSet:
         """Return a key of everything that the results depend on; None if they cannot be reused."""
         try:
             execution = attempt.execution if "execution" in depends_on else CORRECT
-            return execution if attempt.pair().perfect else _single_call_key(attempt, execution)
+            return _correct_key(attempt, execution) if attempt.pair().perfect else _single_call_key(attempt, execution)
         except EvaluatorError:  # the evaluators that compare the calls fail, and the others do not
             return None
 
@@ -66,6 +65,12 @@ def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependenc
             return None
         found |= depends_on
     return frozenset(found)
+
+
+def _correct_key(attempt: Attempt, execution: Execution) -> object:
+    """Return a key of everything that the results for calls that all agree depend on."""
+    calls = attempt.expected
+    return execution, calls[0].name if len(calls) == 1 else tuple([call.name for call in calls])
 
 
 def _single_call_key(attempt: Attempt, execution: Execution) -> object:

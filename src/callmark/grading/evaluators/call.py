@@ -14,7 +14,8 @@ SAME_ARGUMENTS, OTHER_ARGUMENTS = 1.0, 0.5
 class CallEvaluator(Struct, frozen=True):
     """Soft F1 over the best one-to-one pairing of expected and actual calls. `pass` is 1 if the score reaches the threshold.
 
-    The score is 1.0 if no call is expected and none is made, and 0.0 if only one side is empty. Malformed calls are never paired. A
+    The score is 1.0 if no call is expected and none is made, and 0.0 if only one side is empty. Malformed calls are never paired.
+    `arguments` is the mean agreement of the pairs' arguments, which ranks the predictions that score 0.5; not applicable without a pair. A
     threshold outside 0 to 1 raises `BadInput`.
     """
 
@@ -24,6 +25,7 @@ class CallEvaluator(Struct, frozen=True):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("score", "call score", headline=True),
         Metric("pass", "pass", kind="rate", headline=True),
+        Metric("arguments", "argument agreement"),
     )
     depends_on: ClassVar[tuple[Dependency, ...]] = ("agreement",)
     counts_faults: ClassVar[FaultRule] = "exact"
@@ -36,7 +38,7 @@ class CallEvaluator(Struct, frozen=True):
 
     def evaluate(self, attempt: Attempt) -> Result:
         score = self.score(attempt)
-        return Result({"score": score, "pass": 1.0 if score >= self.threshold else 0.0})
+        return Result({"score": score, "pass": 1.0 if score >= self.threshold else 0.0, "arguments": attempt.pair().mean_agreement})
 
     @staticmethod
     def score(attempt: Attempt) -> float:

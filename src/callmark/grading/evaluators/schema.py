@@ -1,7 +1,7 @@
 """Evaluator `schema`: could the calls run? (docs/reference/metrics.md, section 7)
 
-The first expected call is compared with the first actual call. Several expected calls are paired, and a metric is 1 if it is 1 for each of
-them. Nothing expected and no call: all 1. One side empty: all 0.
+Each expected call gets a partner (`Attempt.execution`), and a metric is 1 if it is 1 for each of them. Without a partner, all are 0.
+Further actual calls are not checked. Nothing expected and no call: all 1. One side empty: all 0.
 """
 
 from collections.abc import Callable, Mapping
