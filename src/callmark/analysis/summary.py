@@ -13,6 +13,7 @@ from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
+from callmark.analysis.interpretations import Score
 from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
@@ -197,8 +198,7 @@ class Tally:
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
-            evaluators = self._fault_evaluators
-            faults = [fault for fault in grade.faults if not evaluators or not evaluators.isdisjoint(fault.evaluators)]
+            faults = [fault for fault in grade.faults if fault.is_reported(self._fault_evaluators)]
             for fault in faults:
                 self._add_fault(fault, grade)
             self._add_tools(grade, faults)
@@ -267,8 +267,8 @@ class Tally:
         if self._details is None:
             return None
         malformed = self._faults["malformed_call"].total() if "malformed_call" in self._faults else 0
-        means = {name: found.mean for name, found in metrics.items()}
-        return self._details.details(means, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
+        scores = {name: Score(found.mean, found.low, found.high) for name, found in metrics.items()}
+        return self._details.details(scores, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
 
     def _add_usage(self, usage: Usage) -> None:
         self._seconds[float(f"{usage.seconds:.3g}")] += 1

@@ -113,8 +113,7 @@ class _EdgeSearch:
         self._edges = edges
         first = maximum_matching(rows)
         self._size = sum(column is not None for column in first)
-        self._order = sorted({row for edge in edges for row in edge})
-        self._before = {row: [source for source, target in edges if target == row] for row in self._order}
+        self._order, self._before = _predecessors_first(edges)
         self._chosen: dict[int, int | None] = {}
         self._free = _union(rows)
         self._best = sum(_in_order(first[source], first[target]) for source, target in edges)
@@ -181,6 +180,24 @@ class _EdgeSearch:
             candidates = self._rows[target] & self._free
             latest = candidates.bit_length() - 1 if candidates else None
         return _in_order(earliest, latest)
+
+
+def _predecessors_first(edges: Edges) -> tuple[list[int], dict[int, list[int]]]:
+    """Return the calls that have an edge, each after its predecessors if there is no cycle, and the predecessors of each."""
+    before: dict[int, list[int]] = {row: [] for row in sorted({row for edge in edges for row in edge})}
+    after: dict[int, list[int]] = {row: [] for row in before}
+    for source, target in edges:
+        before[target].append(source)
+        after[source].append(target)
+    waiting = {row: len(sources) for row, sources in before.items()}
+    ready = [row for row in before if not waiting[row]]
+    for row in ready:  # which grows
+        for target in after[row]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    placed = set(ready)
+    return [*ready, *(row for row in before if row not in placed)], before
 
 
 def _in_order(first: int | None, second: int | None) -> bool:

@@ -66,6 +66,14 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         """Return the description of the band of a mean; "" for a metric without bands."""
         return next((description for least, description in self.bands if mean >= least), self.bands[-1][1] if self.bands else "")
 
+    def band_range(self, mean: float, low: float | None, high: float | None) -> str:
+        """Return the name of the band of a mean, with those of the ends of its interval if they lie in other bands.
+
+        `good; fair to excellent within the interval`. "" for a metric without bands; low and high are None without an interval.
+        """
+        names = [self.band(value).partition(":")[0] for value in (mean, *([] if low is None or high is None else [low, high]))]
+        return names[0] if len(set(names)) == 1 else f"{names[0]}; {names[1]} to {names[2]} within the interval"
+
 
 class Result(Struct, frozen=True):
     """The result of an evaluator for one attempt.
