@@ -78,18 +78,6 @@ class Pairing(Struct, frozen=True, gc=False):
         """Whether every call is paired and all arguments agree."""
         return not self.unpaired_expected and not self.unpaired_actual and all([pair.agrees for pair in self.pairs])  # noqa: C419 - faster
 
-    @property
-    def mean_agreement(self) -> float | None:
-        """The mean over the pairs of arguments that agree / arguments named on either side (1 if there are none); None without a pair."""
-        pairs = self.pairs
-        if not pairs:
-            return None
-        total = 0.0
-        for pair in pairs:
-            arguments = pair.arguments
-            total += arguments.agree / arguments.named if arguments.named else 1.0
-        return total / len(pairs)
-
 
 def no_schema(name: str) -> Mapping[str, Any]:
     """Return an empty schema, for use without tools."""

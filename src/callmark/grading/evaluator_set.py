@@ -51,7 +51,10 @@ class EvaluatorSet:
         """Return a key of everything that the results depend on; None if they cannot be reused."""
         try:
             execution = attempt.execution if "execution" in depends_on else CORRECT
-            return _correct_key(attempt, execution) if attempt.pair().perfect else _single_call_key(attempt, execution)
+            if not attempt.pair().perfect:
+                return _single_call_key(attempt, execution)
+            calls = attempt.expected
+            return execution, calls[0].name if len(calls) == 1 else tuple([call.name for call in calls])
         except EvaluatorError:  # the evaluators that compare the calls fail, and the others do not
             return None
 
@@ -65,12 +68,6 @@ def _shared_dependencies(evaluators: Sequence[Evaluator]) -> frozenset[Dependenc
             return None
         found |= depends_on
     return frozenset(found)
-
-
-def _correct_key(attempt: Attempt, execution: Execution) -> object:
-    """Return a key of everything that the results for calls that all agree depend on."""
-    calls = attempt.expected
-    return execution, calls[0].name if len(calls) == 1 else tuple([call.name for call in calls])
 
 
 def _single_call_key(attempt: Attempt, execution: Execution) -> object:

@@ -111,14 +111,14 @@ def grade(
     raises.
     """
     known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
-    read = [_read_expected(calls) for calls in (expected, *alternatives)]
-    attempt, alternative = best_attempt(
-        [calls for calls, _ in read],
-        read_actual(actual, known),
-        tools=known,
-        messages=_read_messages(messages),
-        dependencies=[edges for _, edges in read],
-    )
+    calls, edges = _read_expected(expected)
+    made, before = read_actual(actual, known), _read_messages(messages)
+    if alternatives:
+        others = [_read_expected(other) for other in alternatives]
+        lists, dependencies = [calls, *(other for other, _ in others)], [edges, *(other for _, other in others)]
+        attempt, alternative = best_attempt(lists, made, tools=known, messages=before, dependencies=dependencies)
+    else:
+        attempt, alternative = Attempt(calls, made, tools=known, messages=before, dependencies=edges), 0
     resolved = resolve_evaluators(evaluators)
     result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
@@ -175,6 +175,8 @@ def best_attempt(
 
 def _read_expected(expected: Any) -> tuple[tuple[Call, ...], Edges]:
     """Return expected calls and their dependencies: those of a recorded conversation, or those that the calls state."""
+    if expected.__class__ is list and len(expected) == 1:
+        return read_expected_calls(expected), ()
     if isinstance(expected, Conversation) and not isinstance(expected, Case):
         calls = tuple(map(literal_call, expected.calls))
         return calls, recorded_dependencies(expected.messages, expected.tools)

@@ -37,15 +37,22 @@ class CallEvaluator(Struct, frozen=True):
             raise BadInput(f"threshold: expected a number from 0 to 1, got {self.threshold:g}")
 
     def evaluate(self, attempt: Attempt) -> Result:
-        score = self.score(attempt)
-        return Result({"score": score, "pass": 1.0 if score >= self.threshold else 0.0, "arguments": attempt.pair().mean_agreement})
+        pairs = attempt.pair().pairs
+        credit = agreement = 0.0
+        for pair in pairs:
+            arguments = pair.arguments
+            if arguments.agree == arguments.named:
+                credit += SAME_ARGUMENTS
+                agreement += 1.0
+            else:
+                credit += OTHER_ARGUMENTS
+                agreement += arguments.agree / arguments.named
+        calls = len(attempt.expected) + len(attempt.actual)
+        score = 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
+        passes = 1.0 if score >= self.threshold else 0.0
+        return Result({"score": score, "pass": passes, "arguments": agreement / len(pairs) if pairs else None})
 
     @staticmethod
     def score(attempt: Attempt) -> float:
         """Return `call.score`."""
-        calls = len(attempt.expected) + len(attempt.actual)
-        credit = 0.0
-        for pair in attempt.pair().pairs:
-            arguments = pair.arguments
-            credit += SAME_ARGUMENTS if arguments.agree == arguments.named else OTHER_ARGUMENTS
-        return 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
+        return CallEvaluator().evaluate(attempt).values["score"] or 0.0
