@@ -170,7 +170,7 @@ class Tally:
         self._ignore = ignore
         self._details = DetailTally(fault_evaluators=fault_evaluators, ignore=ignore) if detailed else None
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
-        self._pooled: dict[str, tuple[float, float]] = {}
+        self._pooled: dict[str, list[float]] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}
 
     def add(self, grade: GradeRecord) -> None:
@@ -290,8 +290,12 @@ class Tally:
         self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
         for metric, (numerator, denominator) in grade.pooled.items():
-            before = self._pooled.get(metric, (0.0, 0.0))
-            self._pooled[metric] = (before[0] + numerator, before[1] + denominator)
+            sums = self._pooled.get(metric)
+            if sums is None:
+                self._pooled[metric] = [numerator, denominator]
+            else:
+                sums[0] += numerator
+                sums[1] += denominator
         for evaluator, (expected, actual) in grade.categories.items():
             matrix = self._categories.setdefault(evaluator, {})
             row = matrix.setdefault(bounded(matrix, expected), Counter())

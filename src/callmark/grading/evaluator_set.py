@@ -12,22 +12,22 @@ _MAX_RESULTS = 10_000  # models hallucinate any number of names
 
 
 class EvaluatorSet:
-    """Evaluators in order. If all of them declare their dependencies, results are computed once and reused."""
+    """Evaluators in order. If all of them declare their dependencies, results are computed once and reused.
+
+    `correct_results` are those known so far for one correct call that could run, by its name.
+    """
 
     def __init__(self, evaluators: Sequence[Evaluator]) -> None:
         self.evaluators = evaluators
         self._checked = [CheckedEvaluator(evaluator) for evaluator in evaluators]
         self._dependencies = _shared_dependencies(evaluators)
         self._results: dict[object, CombinedResult] = {}
+        self.correct_results: dict[str, CombinedResult] = {}
 
     @property
     def metrics(self) -> dict[str, Metric]:
         """The declared metrics by full name, in order."""
         return {f"{evaluator.name}.{metric.name}": metric for evaluator in self.evaluators for metric in evaluator.metrics}
-
-    def correct_result(self, name: str) -> CombinedResult | None:
-        """Return the result of one correct call of that name that could run; None if it is not always the same, or not known yet."""
-        return self._results.get((CORRECT, name))
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
         """Return the names of the evaluators whose faults are reported."""
@@ -43,8 +43,11 @@ class EvaluatorSet:
             result = evaluate_all(attempt, self._checked)
             if len(self._results) > _MAX_RESULTS:
                 self._results.clear()
+                self.correct_results.clear()
             if not result.errors:
                 self._results[key] = result
+                if key == (CORRECT, attempt.expected[0].name if attempt.expected else None):
+                    self.correct_results[attempt.expected[0].name] = result
         return result
 
     def _key(self, attempt: Attempt, depends_on: frozenset[Dependency]) -> object:

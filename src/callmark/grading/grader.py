@@ -115,7 +115,7 @@ class Grader:
         if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1:
             return False
         expected_call, actual_call = expected[0][0], calls[0]
-        if self.evaluators.correct_result(expected_call.name) is None:
+        if expected_call.name not in self.evaluators.correct_results:
             return False
         if expected_call.name != actual_call.name or actual_call.malformed or expected_call.malformed or case.tools is not self._tools:
             return False
@@ -144,7 +144,7 @@ class Grader:
             notes = tuple(find_notes(attempt) if violates else hallucinated_values(attempt, 0))
             self._sources = attempt.built_sources or self._sources
         names = (call.name,)
-        result = self.evaluators.correct_result(call.name) or CombinedResult({})
+        result = self.evaluators.correct_results[call.name]
         return self._record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
 
     def _record(
