@@ -41,7 +41,7 @@ class Attempt:
         case: The case; None if only calls are known.
         prediction: The prediction; None if only calls are known.
         dependencies: Pairs of indexes of expected calls: the first must come before the second.
-        read_only: Globs of tools that change nothing, besides those that say so themselves.
+        read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
     """
 
     __slots__ = (
