@@ -61,9 +61,9 @@ def _hallucinated_calls(attempt: Attempt) -> int:
 
 
 def _behavior(attempt: Attempt) -> tuple[float | None, dict[str, str]]:
-    """Return whether the reply does what the case states, and if it does not, the reason; None if the case states nothing."""
+    """Return whether the reply does what the case states, and the reason, which is marked as heuristic; None if it states nothing."""
     stated = attempt.case.behavior if attempt.case is not None else ""
     if not stated:
         return None, {}
     found = "call" if attempt.actual else reply_behavior(attempt.prediction.text if attempt.prediction is not None else "")
-    return (1.0, {}) if found == stated else (0.0, {"behavior": f"expected {stated}, got {found} (heuristic)"})
+    return float(found == stated), {"behavior": f"expected {stated}, got {found} (heuristic)"}
