@@ -43,7 +43,9 @@ class DecisionEvaluator(Struct, frozen=True):
             "hallucinated": None if hallucinated is None else hallucinated / len(attempt.actual),
             "behavior": behavior,
         }
-        pooled: dict[str, tuple[float, float]] = {} if hallucinated is None else {"hallucinated": (hallucinated, len(attempt.actual))}
+        pooled: dict[str, tuple[float, float]] = (
+            {} if hallucinated is None else {"hallucinated": (float(hallucinated), float(len(attempt.actual)))}
+        )
         return Result(values, reasons, pooled=pooled, category=(_category(expected), _category(actual)))
 
 

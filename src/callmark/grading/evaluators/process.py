@@ -68,7 +68,7 @@ class ProcessEvaluator(Struct, frozen=True):
 
 
 def _pooled(pairs: int, expected: int, actual: int) -> dict[str, tuple[float, float]]:
-    return {"precision": (pairs, actual), "recall": (pairs, expected)}
+    return {"precision": (float(pairs), float(actual)), "recall": (float(pairs), float(expected))}
 
 
 def _share(part: int, whole: int) -> float:
