@@ -7,9 +7,10 @@ from callmark.analysis.summary import Summary, Tally
 from callmark.grading.evaluator_set import EvaluatorSet
 from callmark.grading.evaluators.policy import PolicyEvaluator
 from callmark.grading.record import GradeRecord
-from callmark.grading.settings import RECORDING_EVALUATORS, GradingSettings, build_evaluators
+from callmark.grading.settings import DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings, build_evaluators
 
-METRICS = EvaluatorSet([*build_evaluators(GradingSettings(RECORDING_EVALUATORS)).evaluators, PolicyEvaluator()]).metrics
+_EVALUATORS = tuple(dict.fromkeys((*DEFAULT_EVALUATORS, *RECORDING_EVALUATORS)))
+METRICS = EvaluatorSet([*build_evaluators(GradingSettings(_EVALUATORS)).evaluators, PolicyEvaluator()]).metrics
 
 
 def summarize(grades: Iterable[GradeRecord]) -> Summary:

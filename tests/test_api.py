@@ -112,7 +112,7 @@ def test_grading_predictions_returns_a_run() -> None:
     assert Path("runs/lists/cases.jsonl").exists()
     assert (of_lists.info.dataset.name, of_lists.info.predictions.name) == ("cases in memory", "predictions in memory")
     again = callmark.grade(of_lists, evaluators=["call"])
-    assert list(again.info.metrics) == ["call.score", "call.pass"]
+    assert list(again.info.metrics) == ["call.score", "call.pass", "call.arguments"]
     assert str(callmark.grade("runs/files").folder) == "runs/files"
 
 

@@ -35,6 +35,9 @@ words = ["please"]
 [match]
 "*.description" = {"$any" = true}
 "*.day" = {"$date" = 2025-05-10}
+
+[tools]
+read_only = ["get_*"]
 """
 RULES = """
 rules:
@@ -58,6 +61,7 @@ def test_all_grading_settings_are_read(tmp_path: Path) -> None:
             "my_module:Mine": {"words": ["please"]},
         },
         {"*.description": {"$any": True}, "*.day": {"$date": "2025-05-10"}},
+        ("get_*",),
     )
     assert settings.ignore == ("Common-*",)
 
@@ -214,3 +218,21 @@ def test_unusable_model_settings_are_refused_by_name(tmp_path: Path, text: str, 
         read_config(str(tmp_path / "callmark.toml"))
     assert sentence in str(error.value)
     assert "sk-123" not in str(error.value) + error.value.hint
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("tools = 1", "tools: expected a table, got 1"),
+        ("[tools]\nreadonly = []", "[tools] unknown key 'readonly'. Did you mean read_only?"),
+        ("[tools]\nread_only = 'get_*'", "[tools] read_only: expected a list of globs, got 'get_*'"),
+        ("[tools]\nread_only = [1]", "[tools] read_only: expected a list of globs, got [1]"),
+        ("[evaluators.trajectory]\narguments = 'equal'", "[evaluators.trajectory] arguments: expected one of exact, similar, subset"),
+    ],
+)
+def test_unusable_tool_settings_are_refused_with_the_file(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "callmark.toml"
+    file.write_text(text)
+    with pytest.raises(BadInput) as refused:
+        read_config(str(file))
+    assert str(refused.value).startswith(f"{file}: {sentence}")

@@ -23,6 +23,9 @@
     [match]
     "*.description" = {"$any" = true}
 
+    [tools]
+    read_only = ["get_*", "search_*"]   # tools that change nothing, for trajectory.redundant
+
     [models.tuned]                      # callmark run eval.jsonl --model tuned
     model = "vllm:tuned@http://localhost:8000"
     temperature = 0
@@ -60,7 +63,7 @@ from callmark.models.model import ModelSettings
 from callmark.wording import did_you_mean
 
 FILE_NAME = "callmark.toml"
-_KEYS = ("evaluators", "match", "models", "gate")
+_KEYS = ("evaluators", "match", "tools", "models", "gate")
 _MAX_BYTES = 50_000_000  # of a file
 _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
@@ -97,7 +100,7 @@ def read_config(path: str | None = None) -> Config:
         tables = tomllib.loads(text)
         _refuse_unknown_keys(tables, _KEYS)
         return Config(
-            parse_grading(tables.get("evaluators", {}), tables.get("match", {}), folder=file.parent),
+            parse_grading(tables.get("evaluators", {}), tables.get("match", {}), tables.get("tools", {}), folder=file.parent),
             parse_models(tables.get("models", {})),
             parse_gate(tables.get("gate", {})),
             found="" if path else FILE_NAME,
@@ -110,8 +113,8 @@ def read_config(path: str | None = None) -> Config:
         raise BadInput(f"{name}: not valid TOML: {error}") from None
 
 
-def parse_grading(evaluators: Any, match: Any, *, folder: Path) -> GradingSettings:
-    """Return the settings of the tables `[evaluators]` and `[match]`. Paths in them are relative to `folder`.
+def parse_grading(evaluators: Any, match: Any, tools: Any = None, *, folder: Path) -> GradingSettings:
+    """Return the settings of the tables `[evaluators]`, `[match]` and `[tools]`. Paths in them are relative to `folder`.
 
     Options that an evaluator does not accept raise `BadInput`.
     """
@@ -134,7 +137,7 @@ def parse_grading(evaluators: Any, match: Any, *, folder: Path) -> GradingSettin
         read_match_rules(rules)
     except BadInput as error:
         raise _in_table("[match]", error, "match: ") from None
-    return msgspec.structs.replace(settings, match=rules)
+    return msgspec.structs.replace(settings, match=rules, read_only=_parse_tools({} if tools is None else tools))
 
 
 def read_policy(path: str) -> dict[str, Any]:
@@ -195,6 +198,17 @@ def check_model(settings: ModelSettings, where: str) -> None:
             raise BadInput(f"{where} {name}: expected {expected}, got {value:g}")
     if price is not None and (price.input < 0 or price.output < 0):
         raise BadInput(f"{where} price: expected a number of at least 0, got {min(price.input, price.output):g}")
+
+
+def _parse_tools(table: Any) -> tuple[str, ...]:
+    """Return the globs of read-only tools."""
+    if not isinstance(table, dict):
+        raise BadInput(f"tools: expected a table, got {table!r}", 'Start the table with [tools], and set read_only = ["get_*"].')
+    _refuse_unknown_keys(table, ("read_only",), where="[tools] ")
+    globs = table.get("read_only", [])
+    if not isinstance(globs, list) or not all(isinstance(glob, str) for glob in globs):
+        raise BadInput(f"[tools] read_only: expected a list of globs, got {globs!r}")
+    return tuple(globs)
 
 
 def _parse_use(names: Any) -> tuple[str, ...]:

@@ -94,6 +94,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "effort": "callmark.grading.evaluators.effort:EffortEvaluator",
         "recorded": "callmark.grading.evaluators.recorded:RecordedEvaluator",
         "policy": "callmark.grading.evaluators.policy:PolicyEvaluator",
+        "trajectory": "callmark.grading.evaluators.trajectory:TrajectoryEvaluator",
+        "decision": "callmark.grading.evaluators.decision:DecisionEvaluator",
     },
     "models": {
         "openai": "callmark.models.hosted:OPENAI",

@@ -5,7 +5,7 @@ rows are passed on to files and models unchanged, including unknown keys.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from typing import Any, Literal
 
@@ -41,11 +41,13 @@ class Tool(Struct, frozen=True):
         name: Name of the tool.
         description: Description shown to the model; empty if there is none.
         parameters: JSON Schema of the arguments; `{}` if none was given.
+        read_only: Whether the tool is known to change nothing (`readOnlyHint` of an MCP tool).
     """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
+    read_only: bool = False
 
 
 class Call(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -155,6 +157,9 @@ class Source(Struct, frozen=True):
     call: int | None = None
 
 
+Edges = tuple[tuple[int, int], ...]  # indexes of calls: the first of a pair must come before the second
+
+
 class Case(Conversation, frozen=True, gc=False, kw_only=True):
     """A test: an input and the expected calls.
 
@@ -164,6 +169,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         expected: The expected calls (ground truth); empty if no call is expected.
         alternatives: Other lists of calls that are also correct.
         behavior: What the reply should do where no call is expected: `ask` for information, `answer` or `decline`; empty if not stated.
+        dependencies: Which calls must come before which others: pairs of indexes into `expected`, then into each alternative; may be empty.
         source: The conversation, message and call that a decision point was cut from.
         instructions: For a scenario, what the simulated user wants.
         completion: For a scenario, the condition under which the task is complete.
@@ -179,6 +185,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     expected: tuple[Call, ...] = ()
     alternatives: tuple[tuple[Call, ...], ...] = ()
     behavior: Behavior = ""
+    dependencies: tuple[Edges, ...] = ()
     source: Source | None = None
     instructions: str = ""
     completion: str = ""
@@ -312,6 +319,7 @@ FaultKind = Literal[
     "repeated_call",
     "no_call",
     "unexpected_call",
+    "wrong_order",
     "missing_argument",
     "extra_argument",
     "unknown_argument",
@@ -344,6 +352,10 @@ class Fault(Struct, frozen=True):
     evaluators: tuple[str, ...] = ()
     origin: Literal["hallucinated", "elsewhere"] | None = None
     origin_message: int | None = None
+
+    def is_reported(self, evaluators: Collection[str]) -> bool:
+        """Return whether one of these evaluators counts it; always without evaluators. A wrong order is only found if it is counted."""
+        return not evaluators or self.kind == "wrong_order" or any(name in evaluators for name in self.evaluators)
 
 
 class Note(Struct, frozen=True, omit_defaults=True):

@@ -208,7 +208,7 @@ def test_without_call_pass_another_metric_or_no_fault_decides_correctness(evalua
 
 def test_only_common_metrics_are_compared() -> None:
     found = compare(run({"a": [RIGHT], "b": [RIGHT]}, evaluators=("call",)), run({"a": [RIGHT], "b": [WRONG]}))
-    assert list(found.metrics) == ["call.score", "call.pass"]
+    assert list(found.metrics) == ["call.score", "call.pass", "call.arguments"]
 
 
 def test_p_values_are_adjusted_within_each_metric_and_over_all_faults() -> None:

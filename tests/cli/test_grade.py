@@ -424,7 +424,7 @@ def test_better_alternative_counts(cli: Cli) -> None:
 def test_named_evaluator_replaces_the_defaults(cli: Cli) -> None:
     completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "--evaluator", "call", "--name", "p")
     assert completed.status == 0
-    assert set(lines("runs/p/grades.jsonl")[0]["metrics"]) == {"call.score", "call.pass"}
+    assert set(lines("runs/p/grades.jsonl")[0]["metrics"]) == {"call.score", "call.pass", "call.arguments"}
     assert "schema" not in completed.out
 
 
@@ -585,7 +585,8 @@ def test_json_has_the_numbers(cli: Cli) -> None:
     found = payload["summary"]
     assert (found["cases"], found["scored"], found["errors"], found["correct"], found["correct_tools_only"]) == (2, 2, 0, 1, 0)
     assert found["metrics"]["call.score"] == {"n": 2, "mean": 0.5, "low": None, "high": None}
-    assert all(number["n"] == 2 and number["low"] is None for number in found["metrics"].values())  # too few conversations
+    assert {name: number["n"] for name, number in found["metrics"].items() if number["n"] != 2} == {"call.arguments": 1}  # the only pair
+    assert all(number["low"] is None for number in found["metrics"].values())  # too few conversations
     assert [(fault["kind"], fault["count"], fault["examples"][0]["name"]) for fault in found["faults"]] == [("wrong_tool", 1, "f → g")]
     assert found["tools"] == [{"tool": "f", "n": 2, "score": 0.5}]
 
@@ -731,7 +732,7 @@ def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
     assert info["grading"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
-    assert list(info["metrics"]) == ["call.score", "call.pass"]
+    assert list(info["metrics"]) == ["call.score", "call.pass", "call.arguments"]
     assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unmatched": 1, "repeated": 1, "first_unmatched": "zebra"}
     assert contents("runs/p")["predictions.jsonl"] == before["predictions.jsonl"]
 

@@ -67,6 +67,7 @@ def test_one_of_ten_cases_fails(cli: Cli, jobs: int) -> None:
     assert {name: estimate["n"] for name, estimate in summary["metrics"].items()} == {
         "call.score": 10,
         "call.pass": 10,
+        "call.arguments": 9,
         "picky.share": 9,
         "picky.points": 9,
         "picky.rare": 5,
@@ -75,7 +76,7 @@ def test_one_of_ten_cases_fails(cli: Cli, jobs: int) -> None:
     assert (summary["scored"], summary["errors"], summary["graded"]) == (10, 0, 10)
     records = [json.loads(line) for line in Path("runs/r/grades.jsonl").read_text().splitlines()]
     assert records[3]["evaluator_errors"] == {"picky": "LookupError: no such row"}
-    assert list(records[3]["metrics"]) == ["call.score", "call.pass"]
+    assert list(records[3]["metrics"]) == ["call.score", "call.pass", "call.arguments"]
     assert records[4]["reasons"] == {"picky.share": "half of case 4"}
     assert summary["notes"]["picky_remark"] == 1
     assert "picky_remark" in [note.kind for grade in Run("runs/r").grades() for note in grade.notes]

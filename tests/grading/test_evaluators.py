@@ -5,17 +5,20 @@ from typing import Any
 import pytest
 
 from callmark import grade
+from callmark.analysis.summary import Tally
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.evaluators.process import ProcessEvaluator
 from callmark.grading.evaluators.schema import SchemaEvaluator, complete_weights
-from callmark.grading.settings import find_evaluator
-from callmark.types import Call, Tool
+from callmark.grading.grader import Grader
+from callmark.grading.settings import GradingSettings, find_evaluator
+from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import tool_call
 
 BROKEN = Call("f", {}, None, "truncated JSON", "{")
+BROKEN_READ = Call("read", {}, None, "truncated JSON", "{")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,28 @@ def test_call_score(expected: list[Call], actual: list[Call], score: float) -> N
     graded = grade(expected, actual)
     assert graded.metrics["call.score"] == score
     assert graded.metrics["call.pass"] == float(score == 1)
+
+
+@pytest.mark.parametrize(
+    "expected, actual, arguments",
+    [
+        ([tool_call("f", a=1)], [tool_call("f", a=1)], 1.0),
+        ([tool_call("f")], [tool_call("f")], 1.0),
+        ([tool_call("f", a=1, b=2)], [tool_call("f", a=1, b=3)], 0.5),
+        ([tool_call("f", a=1, b=2)], [tool_call("f", a=1, c=3)], 1 / 3),
+        ([tool_call("f", a=1)], [tool_call("f")], 0.0),
+        ([tool_call("f", a=1), tool_call("g")], [tool_call("f", a=2), tool_call("g")], 0.5),
+        ([tool_call("f", a=1), tool_call("g")], [tool_call("f", a=1)], 1.0),  # only pairs count
+        ([tool_call("f", a={"$optional": 1})], [tool_call("f")], 1.0),
+        ([tool_call("f")], [tool_call("g")], None),
+        ([tool_call("f")], [BROKEN], None),
+        ([tool_call("f")], [], None),
+        ([], [tool_call("f")], None),
+        ([], [], None),
+    ],
+)
+def test_call_arguments(expected: list[Call], actual: list[Call], arguments: float | None) -> None:
+    assert grade(expected, actual).metrics.get("call.arguments") == arguments
 
 
 def test_threshold_decides_what_passes() -> None:
@@ -126,7 +151,24 @@ def test_parameter_accuracy(tool: dict[str, Any], arguments: dict[str, Any], fit
         ([tool_call("read", path="x")], [], (0, 0, 0)),
         ([], [tool_call("read", path="x")], (0, 0, 0)),
         ([], [], (1, 1, 1)),
-        ([tool_call("read", path="x")], [tool_call("write"), tool_call("read", path="x")], (0, 0, 0)),  # the first call counts
+        ([tool_call("read", path="x")], [tool_call("write"), tool_call("read", path="x")], (1, 1, 1)),  # further calls are free
+        ([tool_call("read", path="x")], [tool_call("read"), tool_call("read", path="x")], (1, 1, 1)),  # the best partner by `exact`
+        (
+            [tool_call("read", path="x")],
+            [tool_call("read", path=5), tool_call("read", path="y")],
+            (1, 1, 1),
+        ),  # of equal ones, one that fits
+        ([tool_call("read", path="x")], [tool_call("read", path="y"), tool_call("read", path=5)], (1, 1, 1)),
+        ([tool_call("read", path="x")], [tool_call("read", path=5), tool_call("read", path=6)], (1, 0, 0)),
+        ([tool_call("read", path="x")], [tool_call("write"), BROKEN_READ], (1, 0, 0)),  # by name, although malformed
+        ([tool_call("read", path="x"), tool_call("read", path="y")], [BROKEN_READ, tool_call("read", path="y")], (1, 0, 0)),
+        (
+            [tool_call("write"), tool_call("read", path="x")],
+            [tool_call("read", path="y"), tool_call("read", path="x")],
+            (0, 1, 0),
+        ),  # in order
+        ([tool_call("write")], [tool_call("read", path="x"), tool_call("read", path=5)], (0, 1, 0)),
+        ([tool_call("write")], [tool_call("read", path=5), tool_call("read", path="x")], (0, 0, 0)),
         ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="y"), tool_call("read", path="z")], (1, 1, 1)),
         ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="y"), tool_call("read")], (1, 0, 0)),
         ([tool_call("read", path="x"), tool_call("read", path="y")], [tool_call("read", path="x")], (0, 0, 0)),
@@ -256,3 +298,34 @@ def test_grade_has_a_readable_repr() -> None:
     shown = repr(grade([tool_call("get_order", id="#W1")], [tool_call("get_order", id="#W2 (new)")]))
     assert "call.score 0.5" in shown
     assert '  wrong value       id: expected "#W1", got "#W2 (new)"' in shown.splitlines()
+
+
+@pytest.mark.parametrize(
+    "expected, actual, precision, recall",
+    [
+        ([], [], (0, 0), (0, 0)),
+        ([tool_call("f")], [tool_call("f")], (1, 1), (1, 1)),
+        ([tool_call("f"), tool_call("g")], [tool_call("F", a=1)], (1, 1), (1, 2)),
+        ([tool_call("f")], [tool_call("g"), tool_call("h")], (0, 2), (0, 1)),
+        ([tool_call("f")], [tool_call("CommonPlugin-now"), tool_call("f")], (1, 1), (1, 1)),
+        ([tool_call("ask_clarification")], [tool_call("ask_clarification")], (0, 0), (0, 0)),
+    ],
+)
+def test_parts_of_pooled_precision_and_recall(
+    expected: list[Call], actual: list[Call], precision: tuple[int, int], recall: tuple[int, int]
+) -> None:
+    pooled = grade(expected, actual, evaluators=["process"]).result.pooled
+    assert pooled == {"process.precision": precision, "process.recall": recall}
+
+
+def test_summary_pools_precision_and_recall_over_the_run() -> None:
+    grader = Grader(GradingSettings())
+    tally = Tally(grader.metrics)
+    three = tuple(tool_call("f", n=number) for number in range(3))
+    for case, expected, actual in (("a", three[:1], three[:1]), ("b", three[:1], three[:1]), ("c", three, three[:1]), ("d", (), three[:2])):
+        for record in grader.record(Case(case, expected=expected), [Prediction(case, calls=actual)]):
+            tally.add(record)
+    summary = tally.summary()
+    assert summary.metrics["process.recall"].mean == pytest.approx((1 + 1 + 1 / 3 + 0) / 4)
+    assert summary.pooled["process.recall"].value == 3 / 5
+    assert summary.pooled["process.precision"].value == 3 / 5

@@ -44,7 +44,7 @@ ALL = ("call", "schema", "process")
         ([], [tool_call("f", id="1")], [("unexpected_call", None, ALL)]),
         ([tool_call("f", id="1"), tool_call("g")], [tool_call("f", id="1")], [("missing_call", None, ALL)]),
         ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("g")], [("extra_call", None, ("call", "process"))]),
-        ([tool_call("f", id="1")], [tool_call("g"), tool_call("f", id="1")], [("extra_call", None, ALL)]),
+        ([tool_call("f", id="1")], [tool_call("g"), tool_call("f", id="1")], [("extra_call", None, ("call", "process"))]),
         ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("f", id=" 1")], [("repeated_call", None, ("call", "process"))]),
         ([tool_call("f", id="1")], [tool_call("f", id="1"), tool_call("f", id="2")], [("extra_call", None, ("call", "process"))]),
         ([tool_call("f", id="1")], [tool_call("f", id="1"), BROKEN], [("malformed_call", None, ("call", "process"))]),

@@ -75,6 +75,13 @@ def test_messages_and_tools_are_sent_unchanged(tmp_path: Path) -> None:
     assert decoded_request(case) == {"model": "m", "messages": [first], "tools": tools}
 
 
+def test_hint_that_a_tool_is_read_only_is_not_sent(tmp_path: Path) -> None:
+    hinted = {**WEATHER, "annotations": {"readOnlyHint": True}}
+    (case,) = points(tmp_path, row(user("hi"), assistant(call("get_weather", {"city": "Bonn"})), tools=[hinted]))
+    assert case.tools[0].read_only
+    assert decoded_request(case)["tools"] == [WEATHER]
+
+
 def test_params_override_settings_in_the_request() -> None:
     settings = ModelSettings(temperature=0.5, tool_choice="required", params={"temperature": 0.1, "max_tokens": 9})
     body = decoded_request(case_of(Message("user", "hi")), settings)

@@ -45,7 +45,7 @@ def test_twelve_scenarios_with_four_trials_by_every_evaluator(told: Any) -> None
     assert (summary["cases"], summary["scored"], summary["errors"]) == (12, 48, 0)
     assert told["info"]["dataset"]["kind"] == "scenarios"
     evaluators = {name.partition(".")[0] for name in summary["metrics"]}
-    assert evaluators == {"call", "schema", "process", "policy", "effort", "recorded"}  # no state was recorded
+    assert evaluators == {"call", "process", "policy", "effort", "recorded"}  # no state was recorded
     assert summary["metrics"]["recorded.reward"]["mean"] == 1 / 8
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from callmark.analysis.numbers import format_interval
 from callmark.analysis.summary import FaultExample, FaultSummary, Summary, ToolSummary, UsageSummary
 from callmark.grading.grader import Grader
-from callmark.grading.settings import GradingSettings
+from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings
 from callmark.reporting.grade_view import show_summary
 from callmark.reporting.run_notices import show_next, usage_line
 from callmark.reporting.terminal import make_console
@@ -25,8 +25,8 @@ def printed(console: Console) -> str:
     return console.file.getvalue()
 
 
-def graded(*attempts: tuple[list[Call], list[Call]]) -> Summary:
-    grader = Grader(GradingSettings())
+def graded(*attempts: tuple[list[Call], list[Call]], evaluators: tuple[str, ...] = DEFAULT_EVALUATORS) -> Summary:
+    grader = Grader(GradingSettings(evaluators))
     cases = [(Case(f"c{index}", expected=tuple(expected)), actual) for index, (expected, actual) in enumerate(attempts)]
     return summarize([record for case, actual in cases for record in grader.record(case, [Prediction(case.id, 0, tuple(actual))])])
 
@@ -137,3 +137,23 @@ def test_usage_is_shown_as_far_as_it_was_measured() -> None:
         "1.1 s per prediction (median), p95 3 s · 1,200 input tokens, 300 output tokens · cost 0.42 · 1 retry"
     )
     assert usage_line(UsageSummary(1, 0.0001, 0.0001, 0, 0, None, 12)) == "12 retries"
+
+
+def test_pooled_metrics_are_shown_if_they_differ_from_the_mean() -> None:
+    three = [tool_call("f", id=number) for number in range(3)]
+    text = " ".join(show(graded((three, three), ([tool_call("f")], []))).split())
+    assert "recall .500" in text
+    assert "pooled recall .750" in text
+    assert "pooled precision" in text
+    assert "pooled" not in show(graded(RIGHT, RIGHT))
+
+
+def test_matrix_of_decisions_is_shown() -> None:
+    summary = graded(RIGHT, RIGHT, ([tool_call("f")], []), ([], [tool_call("f")]), ([], []), evaluators=("decision",))
+    text = " ".join(show(summary).split())
+    assert "expected call: call 2, no call 1" in text
+    assert "expected no call: call 1, no call 1" in text
+
+
+def test_bands_of_the_ends_of_the_interval_are_shown() -> None:
+    assert "(fair; poor to excellent within the interval)" in " ".join(show(graded(*[RIGHT] * 3, *[WRONG_TOOL] * 2)).split())

@@ -155,7 +155,7 @@ def test_regrading_writes_a_new_summary(tmp_path: Path) -> None:
     regrade(RunFolder(run.folder.path), GradingSettings(evaluators=("call",)))
     stored = Run(run.folder.path).stored_summary()
     assert stored is not None
-    assert set(stored.metrics) == {"call.score", "call.pass"}
+    assert set(stored.metrics) == {"call.score", "call.pass", "call.arguments"}
 
 
 def test_a_run_can_be_moved_and_copied(tmp_path: Path) -> None:

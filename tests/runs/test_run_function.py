@@ -43,7 +43,7 @@ def test_run_works_while_an_event_loop_is_running(cases: Path) -> None:
 def test_configured_models_and_evaluators_are_used(cases: Path) -> None:
     Path("callmark.toml").write_text('[models.quick]\nmodel = "scripted:hasty"\n')
     [found] = callmark.run(cases, "quick", evaluators=["call"], name="quick")
-    assert set(found.summary().metrics) == {"call.score", "call.pass"}
+    assert set(found.summary().metrics) == {"call.score", "call.pass", "call.arguments"}
     assert found.info.predictions.name == "quick"
 
 

@@ -153,7 +153,7 @@ def compare_all(
 
 
 def _read_trial(grade: GradeRecord, metrics: tuple[str, ...], evaluators: Set[str]) -> _Trial:
-    faults = [fault for fault in grade.faults if not evaluators or not evaluators.isdisjoint(fault.evaluators)]
+    faults = [fault for fault in grade.faults if fault.is_reported(evaluators)]
     credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
     return _Trial(
         grade.trial,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distribution, ScoreTally
 from callmark.analysis.confusion import Confusion, ConfusionTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
-from callmark.analysis.interpretations import Interpretation, interpret
+from callmark.analysis.interpretations import Interpretation, Score, interpret
 from callmark.analysis.reasons import MetricReasons, ReasonTally
 from callmark.analysis.trials import TrialSummary, TrialTally
 from callmark.grading.evaluator import Metric
@@ -62,11 +62,11 @@ class DetailTally:
         self._functions.add(grade)
         self._reasons.add(grade)
 
-    def details(self, means: Mapping[str, float], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
-        """Return the details so far. The means, metric definitions and counts are for the interpretations."""
+    def details(self, scores: Mapping[str, Score], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
+        """Return the details so far. The scores, metric definitions and counts are for the interpretations."""
         breakdowns, table = self._breakdowns.breakdowns(), self._functions.table()
         interpretations = interpret(
-            means,
+            scores,
             metrics,
             scenario_types=breakdowns.by_scenario_type,
             functions=table,

@@ -1,11 +1,13 @@
 """What the numbers of a run mean, and what to check first.
 
 The interpretations are those of DeepFabric (bands, low scores) and of the LOB evaluation (precision and recall, reliability across scenario
-types, the weakest functions). Where these say "high" and "low" without numbers, the constants here define them. Missing metrics have no
-interpretation, nor has an empty run.
+types, the weakest functions). Where these say "high" and "low" without numbers, the constants here define them. A band is always shown,
+with those of the ends of the interval. What precision, recall and reliability mean is said only where the whole interval supports it:
+without an interval, nothing is. Missing metrics have no interpretation, nor has an empty run.
 """
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 
 from msgspec import Struct
 
@@ -21,12 +23,33 @@ VARIES = 0.25  # the difference between the best and the worst scenario type fro
 MIN_CASES = 5  # fewer cases or calls are not ranked: a single one would change the number too much
 MANY_UNREADABLE = 0.05  # of all predictions
 MOST_NAMED = 3
+_Z = 1.959964  # of a 95% interval
 
 _UNREADABLE_CHECKS = [
     "Check that the model's output follows the expected chat format.",
     "Check that the arguments of its calls are valid JSON.",
     "Check that max_tokens is high enough, so that no output is truncated, and that temperature is low enough for valid JSON.",
 ]
+
+
+class Score(Struct, frozen=True):
+    """A mean and its interval; None without one."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    def is_at_least(self, limit: float) -> bool:
+        """Whether the whole interval is."""
+        return self.low is not None and self.low >= limit
+
+    def is_below(self, limit: float) -> bool:
+        """Whether the whole interval is."""
+        return self.high is not None and self.high < limit
+
+    def is_above(self, other: "Score") -> bool:
+        """Whether the whole interval is above the whole interval of another score."""
+        return self.low is not None and other.high is not None and self.low > other.high
 
 
 class Interpretation(Struct, frozen=True):
@@ -64,7 +87,7 @@ _ARGUMENTS = _PrecisionAndRecall(
 
 
 def interpret(
-    means: Mapping[str, float],
+    scores: Mapping[str, Score],
     metrics: Mapping[str, Metric],
     *,
     scenario_types: Sequence[Slice] = (),
@@ -77,22 +100,30 @@ def interpret(
 
     `graded` is the number of predictions, `errors` the number of errors among them, `malformed` the number of malformed calls.
     """
-    found = [*interpret_bands(means, metrics), *interpret_unreadable(graded, errors, malformed)]
-    found += [*interpret_precision_and_recall(means), *interpret_reliability(means, scenario_types)]
+    found = [*interpret_bands(scores, metrics), *interpret_unreadable(graded, errors, malformed)]
+    found += [*interpret_precision_and_recall(scores), *interpret_reliability(scores, scenario_types)]
     if functions is not None:
         found += [*interpret_functions(functions.functions), *interpret_arguments(functions.arguments)]
     return found
 
 
-def interpret_bands(means: Mapping[str, float], metrics: Mapping[str, Metric]) -> list[Interpretation]:
-    """Return the band of each metric that has bands. A metric with checks is left out in its best band; below, it comes with its checks."""
-    banded = {name: metric for name, metric in metrics.items() if metric.bands and name in means}
-    overall = [Interpretation(name, metric.band(means[name])) for name, metric in banded.items() if not metric.checks]
+def interpret_bands(scores: Mapping[str, Score], metrics: Mapping[str, Metric]) -> list[Interpretation]:
+    """Return the band of each metric that has bands, with those of the ends of its interval if they are others.
+
+    A metric with checks is left out in its best band; below, it comes with its checks.
+    """
+    banded = {name: metric for name, metric in metrics.items() if metric.bands and name in scores}
+    overall = [Interpretation(name, _band_text(metric, scores[name])) for name, metric in banded.items() if not metric.checks]
     return overall + [
-        Interpretation(name, metric.band(means[name]), list(metric.checks))
+        Interpretation(name, _band_text(metric, scores[name]), list(metric.checks))
         for name, metric in banded.items()
-        if metric.checks and means[name] < metric.bands[0][0]
+        if metric.checks and scores[name].mean < metric.bands[0][0]
     ]
+
+
+def _band_text(metric: Metric, score: Score) -> str:
+    _, colon, advice = metric.band(score.mean).partition(":")
+    return f"{metric.band_range(score.mean, score.low, score.high)}{colon}{advice}"
 
 
 def interpret_unreadable(graded: int, errors: int, malformed: int) -> list[Interpretation]:
@@ -103,29 +134,29 @@ def interpret_unreadable(graded: int, errors: int, malformed: int) -> list[Inter
     return [Interpretation("processing errors", text, list(_UNREADABLE_CHECKS))]
 
 
-def interpret_precision_and_recall(means: Mapping[str, float]) -> list[Interpretation]:
+def interpret_precision_and_recall(scores: Mapping[str, Score]) -> list[Interpretation]:
     """Return what precision and recall of calls and of arguments say together; nothing where both are high, or similar and not both low."""
-    return [*_interpret_pair(means, _CALLS), *_interpret_pair(means, _ARGUMENTS)]
+    return [*_interpret_pair(scores, _CALLS), *_interpret_pair(scores, _ARGUMENTS)]
 
 
-def interpret_reliability(means: Mapping[str, float], scenario_types: Sequence[Slice] = ()) -> list[Interpretation]:
+def interpret_reliability(scores: Mapping[str, Score], scenario_types: Sequence[Slice] = ()) -> list[Interpretation]:
     """Return reliability across the scenario types with enough cases; over the whole run if there are fewer than two of them."""
     name = "process.reliability"
-    if name not in means:
+    if name not in scores:
         return []
     types = sorted([each for each in scenario_types if each.n >= MIN_CASES and name in each.means], key=lambda each: each.means[name])
-    lowest, highest = (types[0].means[name], types[-1].means[name]) if len(types) > 1 else (means[name], means[name])
-    if lowest >= HIGH:
+    compared = [_slice_score(each.means[name], each.n) for each in types] if len(types) > 1 else [scores[name]]
+    if all(score.is_at_least(HIGH) for score in compared):
         return [Interpretation(name, "high: business processes are followed correctly")]
-    if highest < LOW:
+    if all(score.is_below(LOW) for score in compared):
         low = "consistently low" if len(types) > 1 else "low"
         return [Interpretation(name, f"{low}: fundamental issues in following business processes")]
-    if round(highest - lowest, 9) < VARIES:
+    if round(compared[-1].mean - compared[0].mean, 9) < VARIES or not compared[-1].is_above(compared[0]):
         return []
     best, worst = (f"{each.name} {format_score(each.means[name])}" for each in (types[-1], types[0]))
     text = f"variable: some workflows are handled better than others ({best}, {worst})"
     weak = [each for each in types if each.means[name] < LOW][:MOST_NAMED]
-    checks = [f"Check {each.name}: reliability {format_score(each.means[name])} in {each.n:,} cases." for each in weak]
+    checks = [f"Check that {each.name} works: reliability {format_score(each.means[name])} in {each.n:,} cases." for each in weak]
     return [Interpretation(name, text, checks)]
 
 
@@ -142,20 +173,28 @@ def interpret_functions(functions: Sequence[FunctionSummary]) -> list[Interpreta
 def interpret_arguments(arguments: Sequence[ArgumentSummary]) -> list[Interpretation]:
     """Return the arguments that are wrong most often."""
     repeated = [each for each in arguments if each.count >= MIN_CASES and OTHERS not in (each.function, each.argument)]
-    checks = [f"Check {each.function}.{each.argument}: {_fault_counts(each)}." for each in repeated[:MOST_NAMED]]
+    checks = [f"Check that {each.function}.{each.argument} is described clearly: {_fault_counts(each)}." for each in repeated[:MOST_NAMED]]
     return [Interpretation("arguments", "the same arguments are repeatedly wrong", checks)] if checks else []
 
 
-def _interpret_pair(means: Mapping[str, float], meaning: _PrecisionAndRecall) -> list[Interpretation]:
-    if meaning.precision not in means or meaning.recall not in means:
+def _interpret_pair(scores: Mapping[str, Score], meaning: _PrecisionAndRecall) -> list[Interpretation]:
+    if meaning.precision not in scores or meaning.recall not in scores:
         return []
-    precision, recall = means[meaning.precision], means[meaning.recall]
+    precision, recall = scores[meaning.precision], scores[meaning.recall]
     subject = f"{meaning.precision}, {meaning.recall}"
-    if precision < LOW and recall < LOW:
+    if precision.is_below(LOW) and recall.is_below(LOW):
         return [Interpretation(subject, meaning.both_low)]
-    if min(precision, recall) >= HIGH or round(abs(precision - recall), 9) < APART:
+    higher, lower = (precision, recall) if precision.mean > recall.mean else (recall, precision)
+    if not lower.is_below(HIGH) or round(higher.mean - lower.mean, 9) < APART or not higher.is_above(lower):
         return []
-    return [Interpretation(subject, meaning.higher_precision if precision > recall else meaning.higher_recall)]
+    return [Interpretation(subject, meaning.higher_precision if higher is precision else meaning.higher_recall)]
+
+
+def _slice_score(mean: float, n: int) -> Score:
+    """Return the score of a part of a run with its Wilson interval, as if its cases were independent."""
+    spread = _Z * _Z / n
+    center, half = (mean + spread / 2) / (1 + spread), sqrt(spread * mean * (1 - mean) + spread * spread / 4) / (1 + spread)
+    return Score(mean, center - half, center + half)
 
 
 def _weakness(function: FunctionSummary) -> float:
@@ -168,7 +207,7 @@ def _weakness(function: FunctionSummary) -> float:
 def _function_text(function: FunctionSummary) -> str:
     numbers = [] if function.precision is None else [f"precision {format_score(function.precision)} ({function.actual:,} actual)"]
     numbers += [] if function.recall is None else [f"recall {format_score(function.recall)} ({function.expected:,} expected)"]
-    return f"Check {function.name}: {', '.join(numbers)}."
+    return f"Check that {function.name} is called where it should be: {', '.join(numbers)}."
 
 
 def _fault_counts(argument: ArgumentSummary) -> str:

@@ -13,6 +13,7 @@ from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
+from callmark.analysis.interpretations import Score
 from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
@@ -169,7 +170,7 @@ class Tally:
         self._ignore = ignore
         self._details = DetailTally(fault_evaluators=fault_evaluators, ignore=ignore) if detailed else None
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
-        self._pooled: dict[str, tuple[float, float]] = {}
+        self._pooled: dict[str, list[float]] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}
 
     def add(self, grade: GradeRecord) -> None:
@@ -197,8 +198,7 @@ class Tally:
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
-            evaluators = self._fault_evaluators
-            faults = [fault for fault in grade.faults if not evaluators or not evaluators.isdisjoint(fault.evaluators)]
+            faults = [fault for fault in grade.faults if fault.is_reported(self._fault_evaluators)]
             for fault in faults:
                 self._add_fault(fault, grade)
             self._add_tools(grade, faults)
@@ -207,9 +207,10 @@ class Tally:
                 self._credit(name, 1.0)
         for note in grade.notes:
             self._notes[note.kind] += 1
-        if not grade.faults:
+        wrong = [fault for fault in grade.faults if fault.kind != "wrong_order"]  # which is not about a call
+        if not wrong:
             self._correct += 1
-        elif all(fault.argument is not None for fault in grade.faults):
+        elif all(fault.argument is not None for fault in wrong):
             self._correct_tools_only += 1
 
     def summary(self) -> Summary:
@@ -266,8 +267,8 @@ class Tally:
         if self._details is None:
             return None
         malformed = self._faults["malformed_call"].total() if "malformed_call" in self._faults else 0
-        means = {name: found.mean for name, found in metrics.items()}
-        return self._details.details(means, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
+        scores = {name: Score(found.mean, found.low, found.high) for name, found in metrics.items()}
+        return self._details.details(scores, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
 
     def _add_usage(self, usage: Usage) -> None:
         self._seconds[float(f"{usage.seconds:.3g}")] += 1
@@ -289,8 +290,12 @@ class Tally:
         self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
         for metric, (numerator, denominator) in grade.pooled.items():
-            before = self._pooled.get(metric, (0.0, 0.0))
-            self._pooled[metric] = (before[0] + numerator, before[1] + denominator)
+            sums = self._pooled.get(metric)
+            if sums is None:
+                self._pooled[metric] = [numerator, denominator]
+            else:
+                sums[0] += numerator
+                sums[1] += denominator
         for evaluator, (expected, actual) in grade.categories.items():
             matrix = self._categories.setdefault(evaluator, {})
             row = matrix.setdefault(bounded(matrix, expected), Counter())
@@ -332,6 +337,8 @@ class Tally:
             name = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
         elif kind in ("wrong_tool", "unknown_tool"):
             name = f"{expected} → {actual}"
+        elif kind == "wrong_order":
+            name = str(fault.actual)
         else:
             name = (actual if expected is None else expected) or NO_NAME
         counts = self._faults[kind]

@@ -7,9 +7,9 @@ In the scenario shape (`functionName`), a string without white space that contai
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
-from callmark.calls.matchers import CONTAINER_TYPES, check_matchers, is_matcher
+from callmark.calls.matchers import CONTAINER_TYPES, check_matchers, is_matcher, wrap_literal
 from callmark.calls.shapes import CALL_LEVELS, PARALLEL, named_call, read_call, read_call_text, unwrap
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
@@ -91,6 +91,11 @@ def read_expected_calls(values: Any) -> tuple[Call, ...]:
     if values is None:
         return ()
     return unwrap(tuple([read_expected_call(value) for value in (values if isinstance(values, (list, tuple)) else [values])]))
+
+
+def literal_call(call: Call) -> Call:
+    """Return a recorded call as an expected call: recorded values that look like matchers are wrapped in `$literal`."""
+    return call if call.malformed else structs.replace(call, arguments={key: wrap_literal(value) for key, value in call.arguments.items()})
 
 
 def escape_globs(value: Any) -> Any:

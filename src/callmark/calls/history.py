@@ -49,8 +49,8 @@ class Histories:
         )  # fmt: skip
         return Case(
             point.id, messages, self.conversation.tools, point.place, original,
-            expected=point.expected, alternatives=point.alternatives, source=source, group=point.group,
-            states_expectation=point.states_expectation,
+            expected=point.expected, alternatives=point.alternatives, behavior=point.behavior, dependencies=point.dependencies,
+            source=source, group=point.group, states_expectation=point.states_expectation,
         )  # fmt: skip
 
     def before(self, index: int, call: int | None) -> History:

@@ -186,8 +186,12 @@ def pair_calls(
     ignore_case: bool = False,
     parameters: Parameters = no_schema,
     budget: MatchBudget | None = None,
+    preferred: Callable[[Call], bool] | None = None,
 ) -> Pairing:
-    """Return the best pairing of two lists. `ignore_case` compares names without case. `budget` is shared with other comparisons."""
+    """Return the best pairing of two lists. `ignore_case` compares names without case. `budget` is shared with other comparisons.
+
+    Of pairings that are equally good, the one with the most actual calls that are `preferred` is returned.
+    """
     if len(expected) == 1 and len(actual) == 1:  # the fast path for almost every decision point
         expected_call, actual_call = expected[0], actual[0]
         same_name = expected_call.name == actual_call.name or (ignore_case and expected_call.name.casefold() == actual_call.name.casefold())
@@ -202,7 +206,7 @@ def pair_calls(
         return Pairing((), tuple(range(len(expected))), ())
     expected_by_name, actual_by_name = _by_name(expected, ignore_case), _by_name(actual, ignore_case)
     pairs: list[Pair] = []
-    comparer = _Comparer(expected, actual, rule, parameters, budget or MatchBudget())
+    comparer = _Comparer(expected, actual, rule, parameters, budget or MatchBudget(), preferred)
     for name, expected_indexes in expected_by_name.items():
         if actual_indexes := actual_by_name.get(name):
             pairs += _pair_same_name(comparer, expected_indexes, actual_indexes)
@@ -245,9 +249,16 @@ class _Comparer:
     """Compares the calls of two lists by their indexes. The arguments of a call are prepared once, not for every pair."""
 
     def __init__(
-        self, expected: Sequence[Call], actual: Sequence[Call], rule: ComparisonRule, parameters: Parameters, budget: MatchBudget
+        self,
+        expected: Sequence[Call],
+        actual: Sequence[Call],
+        rule: ComparisonRule,
+        parameters: Parameters,
+        budget: MatchBudget,
+        preferred: Callable[[Call], bool] | None,
     ) -> None:
         self.expected, self.actual = expected, actual
+        self.preferred = preferred
         self._rule: ComparisonRule = rule
         self._parameters = parameters
         self._budget = budget
@@ -281,7 +292,8 @@ def _pair_same_name(comparer: _Comparer, rows: list[int], columns: list[int]) ->
     if not rows or not columns:
         return pairs
     table = [[comparer.pair(row, column) for column in columns] for row in rows]
-    weights = _weights(table)
+    preferred = comparer.preferred
+    weights = _weights(table, None if preferred is None else [preferred(comparer.actual[column]) for column in columns])
     if len(rows) <= len(columns):
         chosen = list(enumerate(assign(weights)))
     else:
@@ -305,10 +317,11 @@ def _text(call: Call) -> str:
     return dump(dict(sorted(call.arguments.items())))
 
 
-def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
+def _weights(table: Sequence[Sequence[Pair]], preferred: Sequence[bool] | None) -> list[list[int]]:
     """Return an integer weight for each pair, so that the sum of weights orders pairings by the criteria, in their order.
 
-    The last criterion, for small tables, prefers early pairs: the first expected call with the first actual call, and so on.
+    The last criteria are the columns that are preferred, if any, and, for small tables, early pairs: the first expected call with the first
+    actual call, and so on.
     """
     rows, columns = len(table), len(table[0])
     comparisons = [[pair.arguments for pair in row] for row in table]
@@ -322,6 +335,8 @@ def _weights(table: Sequence[Sequence[Pair]]) -> list[list[int]]:
         number = int(cell.all_agree) * agreed + (share if not cell.named else share // cell.named * cell.agree)
         for part in (cell.agree, most - cell.actual, most - cell.expected):
             number = number * base + part
+        if preferred is not None:
+            number = number * (pairs + 1) + preferred[column]
         return number * early**rows + (columns - column) * early ** (rows - 1 - row) if early > 1 else number
 
     return [[weight(cell, row, column) for column, cell in enumerate(cells)] for row, cells in enumerate(comparisons)]

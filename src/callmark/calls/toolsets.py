@@ -3,6 +3,7 @@
     {"type": "function", "function": {"name", "description", "parameters"}}
     {"name", "description", "parameters" | "input_schema" | "inputSchema"}
     parameters as a list: [{"name": "path", "type": "str", "required": true}]
+    annotations of MCP: {"readOnlyHint": true}
 
 Also a JSON string of a list, and schemas that a table has padded with nulls. Missing and null mean no tools. A tool without a name and a
 value that is not a list of tools raise `BadInput`.
@@ -17,6 +18,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.types import Conversation, Tool
 
+READ_ONLY = {"annotations": {"readOnlyHint": True}}  # of an MCP tool that changes nothing
 _MAX_CACHED = 1000  # tool lists
 _TYPES = {
     "str": "string",
@@ -45,7 +47,9 @@ def read_tool(value: Any, *, where: str = "the tool") -> Tool:
     if is_padded(schema):
         schema = without_padding(schema)
     description = body.get("description")
-    return Tool(name, description if isinstance(description, str) else "", schema)
+    annotations = body.get("annotations") or value.get("annotations")
+    read_only = isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+    return Tool(name, description if isinstance(description, str) else "", schema, read_only)
 
 
 def read_tools(value: Any, *, where: str = "tools") -> tuple[Tool, ...]:
@@ -113,9 +117,9 @@ def tools_text(conversation: Conversation) -> bytes:
     return tools_json(conversation.tools)
 
 
-def tools_json(tools: Sequence[Tool]) -> bytes:
-    """Write tools as JSON in OpenAI's form."""
-    return dump([tool_fields(tool) for tool in tools]).encode()
+def tools_json(tools: Sequence[Tool], *, annotations: bool = False) -> bytes:
+    """Write tools as JSON in OpenAI's form. `annotations` adds the MCP annotation of read-only tools, which is not part of that form."""
+    return dump([{**tool_fields(tool), **(READ_ONLY if annotations and tool.read_only else {})} for tool in tools]).encode()
 
 
 def tool_fields(tool: Tool) -> dict[str, Any]:

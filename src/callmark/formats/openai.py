@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from callmark.calls.call_containers import refuse_row_containers, unknown_container, unread_containers
 from callmark.calls.content_parts import UNKNOWN_PARTS
+from callmark.calls.dependencies import stated_dependencies
 from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
     ABSENT,
@@ -31,7 +32,7 @@ from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.argument_padding import unpad_messages
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Behavior, Call, Case, Conversation, Message, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Edges, Message, Place, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -153,6 +154,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         expected=output.calls,
         alternatives=output.alternatives,
         behavior=output.behavior,
+        dependencies=output.dependencies,
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
         states_expectation=output.is_stated,
@@ -170,7 +172,7 @@ def _refuse_text_calls(messages: Sequence[Message]) -> None:
 
 
 class ExpectedOutput(NamedTuple):
-    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives and the behavior.
+    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives, the behavior and the dependencies.
 
     `is_stated` is False if there are no calls, and nothing says that none is expected.
     """
@@ -181,6 +183,7 @@ class ExpectedOutput(NamedTuple):
     alternatives: tuple[tuple[Call, ...], ...] = ()
     is_stated: bool = True
     behavior: Behavior = ""
+    dependencies: tuple[Edges, ...] = ()
 
 
 def read_expected_output(text: Raw) -> ExpectedOutput:
@@ -192,8 +195,11 @@ def read_expected_output(text: Raw) -> ExpectedOutput:
     calls = tuple([read_expected_call_text(bytes(call)) for call in texts])
     unwrapped = unwrap(calls)
     is_stated = bool(calls or alternatives or "behavior" in fields or bytes(fields.get("tool_calls", b"")).startswith(b"["))
-    others = tuple([unwrap(tuple([read_expected_call_text(bytes(call)) for call in calls])) for calls in alternatives])
-    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, _read_behavior(fields))
+    read = [tuple([read_expected_call_text(bytes(call)) for call in given]) for given in alternatives]
+    others = tuple([unwrap(alternative) for alternative in read])
+    is_wrapped = unwrapped is not calls or any(one is not other for one, other in zip(others, read, strict=True))
+    dependencies = _read_order(texts, calls, alternatives, others) if b'"after"' in bytes(text) and not is_wrapped else ()
+    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, _read_behavior(fields), dependencies)
 
 
 def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
@@ -201,6 +207,16 @@ def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
     if given is None or given in _BEHAVIORS:
         return _BEHAVIORS[given or ""]
     raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
+
+
+def _read_order(
+    texts: Sequence[Raw], calls: Sequence[Call], alternatives: Sequence[Sequence[Raw]], others: Sequence[Sequence[Call]]
+) -> tuple[Edges, ...]:
+    """Return the dependencies that calls state (`after`), for the calls and for each alternative; empty if there are none."""
+    found = [stated_dependencies(texts, calls, "expected_output.tool_calls")]
+    for index, (given, alternative) in enumerate(zip(alternatives, others, strict=True)):
+        found.append(stated_dependencies(given, alternative, f"expected_output.alternatives[{index}]"))
+    return tuple(found) if any(found) else ()
 
 
 def write(conversation: Conversation) -> bytes:

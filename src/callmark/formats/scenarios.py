@@ -16,6 +16,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark.calls.dependencies import stated_dependencies
 from callmark.calls.expected import escape_globs, read_expected_call_text
 from callmark.calls.messages import expected_texts, explain_validation_error
 from callmark.calls.shapes import unwrap
@@ -77,6 +78,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     calls = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
     expected = unwrap(calls)
+    edges = stated_dependencies(wire.expected_function_calls, expected, "expected_function_calls") if expected is calls else ()
     return Case(
         row_id(wire.id, place),
         (),
@@ -84,6 +86,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         place,
         SourceRow((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls if expected is calls else ()),
         expected=expected,
+        dependencies=(edges,) if edges else (),
         instructions=wire.instructions,
         completion=wire.task_completion_condition or "",
         description=wire.description or "",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from callmark.calls.globs import matches_glob
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.pairing import Pair, Pairing, compare_calls, compare_similar, no_schema, pair_calls
 from callmark.calls.provenance import fast_hallucinated
@@ -11,7 +12,7 @@ from callmark.calls.source_index import FEW_VALUES, SourceIndex
 from callmark.calls.strict import strings_and_numbers
 from callmark.errors import EvaluatorError
 from callmark.grading.ignored_functions import is_ignored
-from callmark.types import Call, Case, Message, Prediction, Tool
+from callmark.types import Call, Case, Edges, Message, Prediction, Tool
 
 PairingRule = Literal["exact", "similar"]
 T = TypeVar("T")
@@ -39,6 +40,8 @@ class Attempt:
         messages: The conversation before the calls, or the whole transcript of a simulated conversation; may be empty.
         case: The case; None if only calls are known.
         prediction: The prediction; None if only calls are known.
+        dependencies: Pairs of indexes of expected calls: the first must come before the second.
+        read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
     """
 
     __slots__ = (
@@ -53,9 +56,11 @@ class Attempt:
         "_sources",
         "actual",
         "case",
+        "dependencies",
         "expected",
         "messages",
         "prediction",
+        "read_only",
         "tools",
     )
 
@@ -71,7 +76,11 @@ class Attempt:
         case: Case | None = None,
         prediction: Prediction | None = None,
         budget: MatchBudget | None = None,
+        dependencies: Edges = (),
+        read_only: tuple[str, ...] = (),
     ) -> None:
+        self.dependencies = dependencies
+        self.read_only = read_only
         self.expected = expected
         self.actual = actual
         self.tools = tools
@@ -132,9 +141,10 @@ class Attempt:
     def execution(self) -> Execution:
         """Whether the actual calls could run.
 
-        A single expected call is compared with the first actual call. Several expected calls are paired, and a field is true if it is true
-        for every pair. With nothing expected and no call, all fields are true; if only one side is empty, all are false. Without tools, the
-        arguments are compared, which raises `EvaluatorError` if the matchers of the expected calls need too many checks.
+        Each expected call gets a partner: by `exact` (of equally good ones, one that could run); what is left, by name if either call is
+        malformed; what is still left, in order. A field is true if it is true for every expected call; without a partner, none is. Further
+        actual calls are not checked. With nothing expected and no call, all fields are true; if only one side is empty, all are false.
+        Pairing, and comparing arguments if there are no tools, raises `EvaluatorError` if the matchers need too many checks.
         """
         if self._execution is None:
             self._execution = _result_or_error(self._execute)
@@ -196,6 +206,11 @@ class Attempt:
         tool = self.schemas.find(name)
         return tool.parameters if tool is not None else {}
 
+    def is_read_only(self, name: str) -> bool:
+        """Return whether a tool is known to change nothing. The case of names counts."""
+        tool = self.schemas.by_name.get(name) if self.tools else None
+        return (tool is not None and tool.read_only) or any(matches_glob(glob, name) for glob in self.read_only)
+
     def _pair_exact(self) -> Pairing:
         return pair_calls(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema, budget=self._budget)
 
@@ -231,15 +246,35 @@ class Attempt:
         if not expected or not actual:
             both_empty = not expected and not actual
             return Execution(both_empty, both_empty, both_empty)
-        if len(expected) == 1:
-            selected = bool(actual[0].name) and expected[0].name == actual[0].name
-            fits = self._could_run(expected[0], actual[0])
-            return Execution(selected, fits, selected and fits)
-        pairing = self.pair()
-        if pairing.unpaired_expected:
+        if len(actual) < len(expected):
             return Execution(False, False, False)
-        fits = all(self._could_run(expected[found.expected], actual[found.actual]) for found in pairing.pairs)
-        return Execution(True, fits, fits)
+        partners = ((0, 0),) if len(expected) == len(actual) == 1 else self._partners()
+        selected = fits = True
+        for one, other in partners:
+            name = actual[other].name
+            selected = selected and bool(name) and expected[one].name == name
+            fits = fits and self._could_run(expected[one], actual[other])
+        return Execution(selected, fits, selected and fits)
+
+    def _partners(self) -> list[tuple[int, int]]:
+        """Return a partner for each expected call, as indexes. There must be at least as many actual calls."""
+        expected, actual = self.expected, self.actual
+        pairing = self.pair()
+        if self.tools and len(pairing.unpaired_actual) and not all(self.schemas.could_run(actual[pair.actual]) for pair in pairing.pairs):
+            pairing = pair_calls(expected, actual, parameters=self.parameters, preferred=self.schemas.could_run)
+        partners = [(pair.expected, pair.actual) for pair in pairing.pairs]
+        by_name: dict[str, list[int]] = {}  # what is left of a name on both sides has a malformed call, or it would be paired
+        for index in reversed(pairing.unpaired_actual):
+            by_name.setdefault(actual[index].name, []).append(index)
+        alone: list[int] = []
+        for index in pairing.unpaired_expected:
+            name = expected[index].name
+            if name and by_name.get(name):
+                partners.append((index, by_name[name].pop()))
+            else:
+                alone.append(index)
+        left = sorted(index for indexes in by_name.values() for index in indexes)
+        return partners + list(zip(alone, left, strict=False))
 
     def _could_run(self, expected: Call, actual: Call) -> bool:
         """Return whether a call fits the schema of its own tool or, without tools, whether its arguments are the expected ones."""

@@ -2,12 +2,14 @@
 
 The built-in evaluators (`evaluators/`) and users' evaluators implement the same protocol. An evaluator may also have these attributes:
 
-    depends_on      the only things that its result depends on, so that the grader can reuse results: "agreement" (nothing else, if all
-                    calls agree; for one expected call, both names and how many arguments agree by `exact` and by `similar`) and
+    depends_on      the only things that its result depends on, so that the grader can reuse results: "agreement" (the names, if all calls
+                    agree; for one expected call, both names and how many arguments agree by `exact` and by `similar`) and
                     "execution" (`attempt.execution`). It applies to the class that defines `evaluate`, not to a subclass that
                     overrides it. Such an evaluator must not print.
     counts_faults   which faults lower its score: "exact" (all of them), "execution" (those that prevent a call from running) or "similar"
                     (those that remain if the case of names is ignored and values are compared by `similar`). Default: none.
+    order_metrics   two of its metrics: whether every expected call was made, and whether in order. If the first is 1 and the second 0, the
+                    fault `wrong_order` is reported
     ignore          globs of functions that it ignores, and whose faults it does not count
     requires        required options; an evaluator is added to the selected ones if its table in `callmark.toml` sets all of them
     file_options    options that `callmark.toml` may set to the path of a YAML file; the evaluator receives its content. Only for built-in
@@ -63,6 +65,14 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     def band(self, mean: float) -> str:
         """Return the description of the band of a mean; "" for a metric without bands."""
         return next((description for least, description in self.bands if mean >= least), self.bands[-1][1] if self.bands else "")
+
+    def band_range(self, mean: float, low: float | None, high: float | None) -> str:
+        """Return the name of the band of a mean, with those of the ends of its interval if they lie in other bands.
+
+        `good; fair to excellent within the interval`. "" for a metric without bands; low and high are None without an interval.
+        """
+        names = [self.band(value).partition(":")[0] for value in (mean, *([] if low is None or high is None else [low, high]))]
+        return names[0] if len(set(names)) == 1 else f"{names[0]}; {names[1]} to {names[2]} within the interval"
 
 
 class Result(Struct, frozen=True):

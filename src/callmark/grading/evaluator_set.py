@@ -12,23 +12,22 @@ _MAX_RESULTS = 10_000  # models hallucinate any number of names
 
 
 class EvaluatorSet:
-    """Evaluators in order. If all of them declare their dependencies, results are computed once and reused."""
+    """Evaluators in order. If all of them declare their dependencies, results are computed once and reused.
+
+    `correct_results` are those known so far for one correct call that could run, by its name.
+    """
 
     def __init__(self, evaluators: Sequence[Evaluator]) -> None:
         self.evaluators = evaluators
         self._checked = [CheckedEvaluator(evaluator) for evaluator in evaluators]
         self._dependencies = _shared_dependencies(evaluators)
         self._results: dict[object, CombinedResult] = {}
+        self.correct_results: dict[str, CombinedResult] = {}
 
     @property
     def metrics(self) -> dict[str, Metric]:
         """The declared metrics by full name, in order."""
         return {f"{evaluator.name}.{metric.name}": metric for evaluator in self.evaluators for metric in evaluator.metrics}
-
-    @property
-    def correct_result(self) -> CombinedResult | None:
-        """The result of a correct attempt that could run; None if it is not the same for all of them, or not known yet."""
-        return self._results.get(CORRECT)
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
         """Return the names of the evaluators whose faults are reported."""
@@ -44,15 +43,21 @@ class EvaluatorSet:
             result = evaluate_all(attempt, self._checked)
             if len(self._results) > _MAX_RESULTS:
                 self._results.clear()
+                self.correct_results.clear()
             if not result.errors:
                 self._results[key] = result
+                if key == (CORRECT, attempt.expected[0].name if attempt.expected else None):
+                    self.correct_results[attempt.expected[0].name] = result
         return result
 
     def _key(self, attempt: Attempt, depends_on: frozenset[Dependency]) -> object:
         """Return a key of everything that the results depend on; None if they cannot be reused."""
         try:
             execution = attempt.execution if "execution" in depends_on else CORRECT
-            return execution if attempt.pair().perfect else _single_call_key(attempt, execution)
+            if not attempt.pair().perfect:
+                return _single_call_key(attempt, execution)
+            calls = attempt.expected
+            return execution, calls[0].name if len(calls) == 1 else tuple([call.name for call in calls])
         except EvaluatorError:  # the evaluators that compare the calls fail, and the others do not
             return None
 

@@ -2,11 +2,11 @@
 
 Faults are found by `exact` and the matchers: there is one exactly when `call.score` is below 1. A call that is wrong as a whole has one
 fault; otherwise each wrong argument has one. A malformed call uses up one unpaired expected call: one of the same name if there is one,
-else the first. The remaining unpaired calls are matched in order as an unknown or a wrong tool; the rest is missing or extra. Notes do not
-affect scores.
+else the first. The remaining unpaired calls are matched in order as an unknown or a wrong tool; the rest is missing or extra.
+`wrong_order` is a fault if an evaluator that measures order is selected, and a note otherwise. Notes do not affect scores.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -27,23 +27,37 @@ Origin = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and t
 _NO_ORIGIN: Origin = (None, None)
 
 
-def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = ()) -> list[Fault]:
+def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = (), metrics: Mapping[str, float] | None = None) -> list[Fault]:
     """Return every fault, faults of calls before faults of arguments, each with the names of the evaluators that count it.
 
-    There are none if the calls cannot be compared: that is an evaluator error.
+    `metrics` are the results of the evaluators, by full name: they say whether the order is wrong. There are no faults if the calls cannot
+    be compared: that is an evaluator error.
     """
     pairing = attempt.exact_pairing
-    if pairing is None or pairing.perfect:
-        return []
-    return list(_FaultFinder(attempt, evaluators).faults())
+    found = [] if pairing is None or pairing.perfect else list(_FaultFinder(attempt, evaluators).faults())
+    if counting := order_evaluators(evaluators, metrics or {}):
+        expected, actual = (", ".join([call.name for call in calls]) for calls in (attempt.expected, attempt.actual))
+        found.insert(0, Fault("wrong_order", expected=expected, actual=actual, evaluators=counting))
+    return found
 
 
-def find_notes(attempt: Attempt) -> list[Note]:
-    """Return notes on calls that may be correct: their order, hallucinated values, schema violations."""
+def order_evaluators(evaluators: Sequence[Evaluator], metrics: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the evaluators that found every expected call, but not in the expected order."""
+    found = []
+    for evaluator in evaluators:
+        if names := getattr(evaluator, "order_metrics", None):
+            complete, ordered = (metrics.get(f"{evaluator.name}.{name}") for name in names)
+            if complete == 1 and ordered == 0:
+                found.append(evaluator.name)
+    return tuple(found)
+
+
+def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
+    """Return notes on calls that may be correct: their order, unless that is a fault, hallucinated values, schema violations."""
     found: list[Note] = []
     pairing = attempt.exact_pairing
     pairs = () if pairing is None else pairing.pairs
-    if len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
+    if not order_is_fault and len(pairs) > 1 and any(after.actual < before.actual for before, after in pairwise(pairs)):
         found.append(Note("wrong_order", "the calls were made in a different order than expected"))
     for pair in pairs:
         call = attempt.actual[pair.actual]
@@ -109,7 +123,9 @@ class _FaultFinder:
         actual = [index for index in pairing.unpaired_actual if not attempt.actual[index].malformed]
         unused = _UnpairedCalls(attempt.expected, pairing.unpaired_expected)
         for actual_index in malformed:
-            yield self._call_fault("malformed_call", unused.take(attempt.actual[actual_index].name), actual_index)
+            expected_index = unused.take(attempt.actual[actual_index].name)
+            checked = expected_index is not None or not attempt.expected  # execution is not checked for further calls
+            yield self._call_fault("malformed_call", expected_index, actual_index, execution=checked)
         expected = unused.rest()
         for expected_index, actual_index in zip(expected, actual, strict=False):
             unknown = bool(attempt.tools) and attempt.actual[actual_index].name not in attempt.schemas.by_name
@@ -123,8 +139,7 @@ class _FaultFinder:
                 yield self._call_fault("unexpected_call", None, actual_index)
             else:
                 kind: FaultKind = "repeated_call" if paired.contain(attempt.actual[actual_index]) else "extra_call"
-                first = actual_index == 0 and len(attempt.expected) == 1  # the call that execution is checked on
-                yield self._call_fault(kind, None, actual_index, execution=first)
+                yield self._call_fault(kind, None, actual_index, execution=False)
 
     def _call_fault(self, kind: FaultKind, expected_index: int | None, actual_index: int | None, *, execution: bool = True) -> Fault:
         expected = self._attempt.expected[expected_index] if expected_index is not None else None

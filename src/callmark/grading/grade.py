@@ -8,8 +8,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
+from callmark.calls.dependencies import read_dependencies, recorded_dependencies
 from callmark.calls.display import show_expected
-from callmark.calls.expected import read_expected_calls
+from callmark.calls.expected import literal_call, read_expected_calls
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.messages import read_messages
 from callmark.calls.pairing import Pair
@@ -24,9 +25,9 @@ from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
 from callmark.grading.evaluator import Evaluator
 from callmark.grading.evaluators.call import CallEvaluator
-from callmark.grading.faults import find_faults, find_notes
+from callmark.grading.faults import find_faults, find_notes, order_evaluators
 from callmark.grading.settings import DEFAULT_EVALUATORS, resolve_evaluators
-from callmark.types import Call, Case, Fault, FaultKind, Message, Metrics, Note, Prediction, Tool
+from callmark.types import Call, Case, Conversation, Edges, Fault, FaultKind, Message, Metrics, Note, Prediction, Tool
 
 _KIND_WIDTH = max(map(len, get_args(FaultKind)))
 
@@ -67,7 +68,7 @@ class Grade:
     def has_faults(self) -> bool:
         """Whether there is a fault, without computing the faults."""
         pairing = self._attempt.exact_pairing
-        return pairing is not None and not pairing.perfect
+        return (pairing is not None and not pairing.perfect) or bool(order_evaluators(self._evaluators, self.result.metrics))
 
     @property
     def built_sources(self) -> SourceIndex | None:
@@ -77,12 +78,13 @@ class Grade:
     @property
     def faults(self) -> list[Fault]:
         """Why the attempt is wrong; empty for a correct attempt, and if the calls could not be compared (an evaluator error)."""
-        return find_faults(self._attempt, self._evaluators)
+        return find_faults(self._attempt, self._evaluators, self.result.metrics)
 
     @property
     def notes(self) -> list[Note]:
         """Notes that do not affect scores: those on the calls, then those of the evaluators."""
-        return [*find_notes(self._attempt), *self.result.notes]
+        order_is_fault = bool(order_evaluators(self._evaluators, self.result.metrics))
+        return [*find_notes(self._attempt, order_is_fault=order_is_fault), *self.result.notes]
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
@@ -102,19 +104,21 @@ def grade(
     """Grade actual calls against expected calls.
 
     `expected` and `tools` are lists in any shape; `actual` is a list of calls, an assistant message, a response body or a text that
-    contains calls. `alternatives` are further lists of correct calls. No expected and no actual calls is correct. An evaluator is a name
-    or anything that can be one.
+    contains calls. A recorded `Conversation` as `expected` means its calls, and for `trajectory` what they depend on. `alternatives` are
+    further lists of correct calls. No expected and no actual calls is correct. An evaluator is a name or anything that can be one.
 
     Input that is not recognized raises `BadInput`, and an evaluator that fails raises `EvaluatorError`. A malformed call of the model never
     raises.
     """
     known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
-    attempt, alternative = best_attempt(
-        [read_expected_calls(expected), *map(read_expected_calls, alternatives)],
-        read_actual(actual, known),
-        tools=known,
-        messages=_read_messages(messages),
-    )
+    calls, edges = _read_expected(expected)
+    made, before = read_actual(actual, known), _read_messages(messages)
+    if alternatives:
+        others = [_read_expected(other) for other in alternatives]
+        lists, dependencies = [calls, *(other for other, _ in others)], [edges, *(other for _, other in others)]
+        attempt, alternative = best_attempt(lists, made, tools=known, messages=before, dependencies=dependencies)
+    else:
+        attempt, alternative = Attempt(calls, made, tools=known, messages=before, dependencies=edges), 0
     resolved = resolve_evaluators(evaluators)
     result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
@@ -132,8 +136,12 @@ def best_attempt(
     earlier_sources: SourceIndex | None = None,
     case: Case | None = None,
     prediction: Prediction | None = None,
+    dependencies: Sequence[Edges] = (),
+    read_only: tuple[str, ...] = (),
 ) -> tuple[Attempt, int]:
     """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list.
+
+    `dependencies` are those of each list; empty if there are none.
 
     If one of the lists cannot be compared, because its matchers need too many checks, the best one is unknown: its attempt is returned, so
     that every evaluator that pairs the calls fails.
@@ -150,8 +158,10 @@ def best_attempt(
             case=case,
             prediction=prediction,
             budget=budget,
+            dependencies=dependencies[index] if dependencies else (),
+            read_only=read_only,
         )
-        for calls in expected
+        for index, calls in enumerate(expected)
     ]
     if len(attempts) == 1:
         return attempts[0], 0
@@ -161,6 +171,17 @@ def best_attempt(
     scores = [CallEvaluator.score(attempt) for attempt in attempts]
     best = scores.index(max(scores))
     return attempts[best], best
+
+
+def _read_expected(expected: Any) -> tuple[tuple[Call, ...], Edges]:
+    """Return expected calls and their dependencies: those of a recorded conversation, or those that the calls state."""
+    if expected.__class__ is list and len(expected) == 1:
+        return read_expected_calls(expected), ()
+    if isinstance(expected, Conversation) and not isinstance(expected, Case):
+        calls = tuple(map(literal_call, expected.calls))
+        return calls, recorded_dependencies(expected.messages, expected.tools)
+    calls = read_expected_calls(expected)
+    return calls, read_dependencies(expected, calls, "expected") if isinstance(expected, list | tuple) and len(calls) > 1 else ()
 
 
 def _read_messages(messages: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:
@@ -211,6 +232,8 @@ def _call_fault_sentence(fault: Fault) -> str:
             return f"got {fault.actual}, which was not expected"
         case "repeated_call":
             return f"got {fault.actual} again"
+        case "wrong_order":
+            return f"expected the order {fault.expected}; got {fault.actual}"
         case "unexpected_call":
             return f"expected no call, got {fault.actual}"
         case _:

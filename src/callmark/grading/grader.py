@@ -31,6 +31,7 @@ class Grader:
     def __init__(self, settings: GradingSettings) -> None:
         self.evaluators = build_evaluators(settings)
         self._rules = read_match_rules(settings.match)
+        self._read_only = settings.read_only
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = SourceIndex()
@@ -101,6 +102,8 @@ class Grader:
             earlier_sources=self._sources,
             case=case,
             prediction=prediction,
+            dependencies=case.dependencies,
+            read_only=self._read_only,
         )
         return Grade(attempt, self.evaluators.evaluators, self.evaluators.evaluate(attempt), alternative)
 
@@ -109,9 +112,11 @@ class Grader:
 
         False requires a full comparison.
         """
-        if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1 or self.evaluators.correct_result is None:
+        if len(expected) != 1 or len(expected[0]) != 1 or len(calls) != 1:
             return False
         expected_call, actual_call = expected[0][0], calls[0]
+        if expected_call.name not in self.evaluators.correct_results:
+            return False
         if expected_call.name != actual_call.name or actual_call.malformed or expected_call.malformed or case.tools is not self._tools:
             return False
         tool = self._schemas.by_name.get(actual_call.name)
@@ -139,7 +144,7 @@ class Grader:
             notes = tuple(find_notes(attempt) if violates else hallucinated_values(attempt, 0))
             self._sources = attempt.built_sources or self._sources
         names = (call.name,)
-        result = self.evaluators.correct_result or CombinedResult({})
+        result = self.evaluators.correct_results[call.name]
         return self._record(case, prediction, names, names, result, _ONE_AGREEING_PAIR, notes=notes + result.notes)
 
     def _record(
@@ -178,10 +183,12 @@ class Grader:
             prediction.ending,
             sum([each.role == "user" for each in prediction.transcript]) if prediction.transcript else None,
             prediction.misses,
+            {} if result is None else result.reasons,
+            {} if result is None else result.pooled,
         )
-        if result is None or not (result.reasons or result.pooled or result.categories or result.errors):
+        if result is None or not (result.categories or result.errors):
             return record
-        return replace(record, reasons=result.reasons, pooled=result.pooled, categories=result.categories, evaluator_errors=result.errors)
+        return replace(record, categories=result.categories, evaluator_errors=result.errors)
 
     def _prompt_characters(self, messages: tuple[Message, ...]) -> int:
         """Return the length of a prompt. Long ones mostly continue the last one, of which they share the beginning."""

@@ -21,15 +21,19 @@ from callmark.wording import did_you_mean
 
 DEFAULT_EVALUATORS = ("call", "schema", "process")
 SIMULATION_EVALUATORS = ("process", "state", "effort")
-RECORDING_EVALUATORS = (*DEFAULT_EVALUATORS, "state", "effort", "recorded")  # for conversations recorded with a reward
+CONVERSATION_EVALUATORS = ("call", "process")  # for whole conversations, where the order of calls is free and `schema` says little
+RECORDING_EVALUATORS = (*CONVERSATION_EVALUATORS, "state", "effort", "recorded")  # for conversations recorded with a reward
 
 
 class GradingSettings(Struct, frozen=True, omit_defaults=True):
-    """The names of the evaluators, their options by evaluator, and the match rules, as in `callmark.toml`."""
+    """The names of the evaluators, their options by evaluator, the match rules, and globs of tools that change nothing, as in
+    `callmark.toml`.
+    """
 
     evaluators: tuple[str, ...] = DEFAULT_EVALUATORS
     options: dict[str, dict[str, Any]] = {}
     match: dict[str, Any] = {}
+    read_only: tuple[str, ...] = ()
 
     @property
     def ignore(self) -> tuple[str, ...]:
@@ -46,7 +50,8 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
         for evaluator in dict.fromkeys((*self.options, *other.options)):
             options, others = self.options.get(evaluator, {}), other.options.get(evaluator, {})
             found += [f"{evaluator}.{name}" for name in dict.fromkeys((*options, *others)) if options.get(name) != others.get(name)]
-        return found + (["match"] if self.match != other.match else [])
+        found += ["match"] if self.match != other.match else []
+        return found + (["tools.read_only"] if self.read_only != other.read_only else [])
 
 
 def build_evaluators(settings: GradingSettings) -> EvaluatorSet:

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from callmark.calls.messages import RESULT_ROLES, call_text, message_text, message_texts, replace_calls
 from callmark.calls.results import match_results
 from callmark.calls.strict import decode, dump, is_strict, scrub
-from callmark.calls.toolsets import tools_text
+from callmark.calls.toolsets import tools_json, tools_text
 from callmark.errors import BadInput
 from callmark.models.model import ModelSettings
 from callmark.models.tools_in_prompt import messages_as_text, required_tool, tools_prompt
@@ -71,6 +71,8 @@ def request_body(case: Case, name: str, settings: ModelSettings) -> bytes:
     if settings.tools_in_prompt in ("free", "constrained"):
         return _body_in_prompt(case, name, settings, count)
     tools = tools_text(case) if case.tools else b""
+    if b'"readOnlyHint"' in tools:  # servers reject what is not part of OpenAI's form
+        tools = tools_json(case.tools)
     is_new = case.original.messages is not case.messages or case.original.tools is not case.tools
     try:
         body = b'{"model":%b,"messages":[%b]%b%b}' % (

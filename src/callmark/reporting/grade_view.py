@@ -63,6 +63,7 @@ def show_summary(console: Console, summary: Summary, metrics: Mapping[str, Metri
         width = max([_MIN_LABEL, *map(len, shown)]) + 2
         _headline(console, summary, headline, width)
         _evaluators(console, summary, metrics, headline, width)
+        _matrices(console, summary, width)
         _conversations(console, summary, width)
         _faults(console, summary)
         _tools(console, summary)
@@ -93,7 +94,7 @@ def _evaluators(console: Console, summary: Summary, definitions: Mapping[str, Me
         by_evaluator.setdefault(evaluator, {})[metric] = estimate
     console.print()
     for evaluator, metrics in by_evaluator.items():
-        texts = list(_metric_texts(evaluator, metrics, definitions, headline, summary.scored))
+        texts = [*_metric_texts(evaluator, metrics, definitions, headline, summary.scored), *_pooled_texts(evaluator, summary, definitions)]
         if texts:
             print_parts(console, Text(f"  {short_name(evaluator, _MAX_NAME):<{width}}"), texts)
 
@@ -114,10 +115,35 @@ def _metric_texts(
         if definition is not None and definition.headline and (interval := format_interval(estimate.low, estimate.high)):
             text.append(f" {interval}", style="dim")
         if definition is not None and definition.bands and not definition.checks:
-            text.append(f" ({definition.band(estimate.mean).partition(':')[0]})", style="dim")
+            text.append(f" ({definition.band_range(estimate.mean, estimate.low, estimate.high)})", style="dim")
         if estimate.n < scored:  # not applicable to every case
             text.append(f" ({estimate.n:,} of {scored:,} cases)", style="dim")
         yield text
+
+
+def _pooled_texts(evaluator: str, summary: Summary, definitions: Mapping[str, Metric]) -> Iterator[Text]:
+    """Yield the metrics of an evaluator that are pooled over the run, if that makes a difference."""
+    for name, pooled in summary.pooled.items():
+        owner, _, metric = name.rpartition(".")
+        mean = summary.metrics[name].mean if name in summary.metrics else None
+        if owner == evaluator and pooled.value is not None and (mean is None or format_score(mean) != format_score(pooled.value)):
+            yield _labeled(f"pooled {_label(evaluator, metric, definitions.get(name))}", format_score(pooled.value))
+
+
+def _matrices(console: Console, summary: Summary, width: int) -> None:
+    """Print, for each evaluator with categories, how often each category was expected, and what it became."""
+    for evaluator, matrix in summary.categories.items():
+        for expected, counts in matrix.items():
+            shown = [f"{_category(actual)} {count:,}" for actual, count in counts.items()]
+            print_parts(
+                console,
+                Text(f"  {short_name(evaluator, _MAX_NAME):<{width}}"),
+                [Text(f"expected {_category(expected)}: {', '.join(shown)}")],
+            )
+
+
+def _category(name: str) -> str:
+    return short_name(name.replace("_", " "), _MAX_NAME)
 
 
 def _label(evaluator: str, metric: str, definition: Metric | None) -> str:

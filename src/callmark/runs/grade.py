@@ -25,7 +25,7 @@ from callmark.formats.matching import MatchedPredictions, match_predictions
 from callmark.formats.predictions import Predictions
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.grader import Grader
-from callmark.grading.settings import DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings
+from callmark.grading.settings import CONVERSATION_EVALUATORS, DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings
 from callmark.runs.grading_job import GradedBlock, GradingJob, GradingTotals, grade_blocks
 from callmark.runs.journal import is_open
 from callmark.runs.manifest import DatasetInfo, Manifest
@@ -89,11 +89,11 @@ def grade_predictions(
         with opened.source as source:
             if not predictions:
                 _refuse_without_predictions(source)
-                if source.case_kind == "scenarios" and settings.evaluators == DEFAULT_EVALUATORS:
-                    settings = structs.replace(settings, evaluators=RECORDING_EVALUATORS)
+            whole = source.row_kind == "scenarios"
+            if source.case_kind == "scenarios" and settings.evaluators == DEFAULT_EVALUATORS:
+                settings = structs.replace(settings, evaluators=CONVERSATION_EVALUATORS if predictions else RECORDING_EVALUATORS)
             # A row that is both case and prediction is reported once.
             on_bad = options.on_bad if predictions else _ignore if options.on_bad else None
-            whole = source.row_kind == "scenarios"
             matched = match_predictions(
                 *(
                     Predictions(file, parse=parse, whole=whole, on_bad=on_bad, name=predictions_name)

@@ -46,7 +46,7 @@ async def prepare_simulation(
     simulators = [open_simulator(label, agent, simulation, keys, cache=cache, concurrency=concurrency) for label, agent in agents]
     tools = await list_tools(simulation.tools, keys) if simulation.tools else ()
     if tools:
-        selection = structs.replace(selection, tools_content=tools_json(tools))
+        selection = structs.replace(selection, tools_content=tools_json(tools, annotations=True))
     user = open_user_for_checks(simulation)
 
     def check(case: Case) -> None:

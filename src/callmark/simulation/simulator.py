@@ -13,6 +13,7 @@ from typing import Self
 from uuid import uuid4
 
 from callmark.calls.strict import scrub
+from callmark.calls.toolsets import tool_fields
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.state import StateEvaluator
@@ -72,7 +73,7 @@ class Simulator:
         except BadInput as error:  # scenarios from a pipe cannot be checked before the run
             raise ModelError(str(error)) from None
         async with self._tools.open_toolbox(f"{case.id}/{trial}/{uuid4().hex[:8]}") as toolbox:
-            if self._listed_tools and toolbox.tools != self._listed_tools:
+            if self._listed_tools and list(map(tool_fields, toolbox.tools)) != list(map(tool_fields, self._listed_tools)):
                 raise ModelError(_describe_changed_tools(self._listed_tools, toolbox.tools))
             before = await toolbox.state()
             states = None if before is None else await self._expected_states(case)

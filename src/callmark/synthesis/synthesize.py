@@ -59,7 +59,7 @@ def synthesize(
         simulator = open_simulator(
             name, agent, simulation, keys, cache=cache, concurrency=options.concurrency, expert=expert, user=user, listed_tools=tools
         )
-        selection = CaseSelection(file, scenarios=True, tools_content=tools_json(tools))
+        selection = CaseSelection(file, scenarios=True, tools_content=tools_json(tools, annotations=True))
         out = str(Path(options.out, RUNS))
         grade_options = GradeOptions()
         runner = Runner(selection, [simulator], grading, keys, out=out, name=folder, resume=options.resume, options=grade_options)

@@ -116,7 +116,7 @@ class CaseColumns:
     def _shown_faults(self, grade: GradeRecord) -> Sequence[Fault]:
         if not grade.faults or not self._fault_evaluators:
             return grade.faults
-        return [fault for fault in grade.faults if not self._fault_evaluators.isdisjoint(fault.evaluators)]
+        return [fault for fault in grade.faults if fault.is_reported(self._fault_evaluators)]
 
     def _actual_tool(self, grade: GradeRecord) -> int:
         if not grade.actual:

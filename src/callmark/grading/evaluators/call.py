@@ -14,7 +14,8 @@ SAME_ARGUMENTS, OTHER_ARGUMENTS = 1.0, 0.5
 class CallEvaluator(Struct, frozen=True):
     """Soft F1 over the best one-to-one pairing of expected and actual calls. `pass` is 1 if the score reaches the threshold.
 
-    The score is 1.0 if no call is expected and none is made, and 0.0 if only one side is empty. Malformed calls are never paired. A
+    The score is 1.0 if no call is expected and none is made, and 0.0 if only one side is empty. Malformed calls are never paired.
+    `arguments` is the mean agreement of the pairs' arguments, which ranks the predictions that score 0.5; not applicable without a pair. A
     threshold outside 0 to 1 raises `BadInput`.
     """
 
@@ -24,6 +25,7 @@ class CallEvaluator(Struct, frozen=True):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("score", "call score", headline=True),
         Metric("pass", "pass", kind="rate", headline=True),
+        Metric("arguments", "argument agreement"),
     )
     depends_on: ClassVar[tuple[Dependency, ...]] = ("agreement",)
     counts_faults: ClassVar[FaultRule] = "exact"
@@ -35,15 +37,22 @@ class CallEvaluator(Struct, frozen=True):
             raise BadInput(f"threshold: expected a number from 0 to 1, got {self.threshold:g}")
 
     def evaluate(self, attempt: Attempt) -> Result:
-        score = self.score(attempt)
-        return Result({"score": score, "pass": 1.0 if score >= self.threshold else 0.0})
+        pairs = attempt.pair().pairs
+        credit = agreement = 0.0
+        for pair in pairs:
+            arguments = pair.arguments
+            if arguments.agree == arguments.named:
+                credit += SAME_ARGUMENTS
+                agreement += 1.0
+            else:
+                credit += OTHER_ARGUMENTS
+                agreement += arguments.agree / arguments.named
+        calls = len(attempt.expected) + len(attempt.actual)
+        score = 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
+        passes = 1.0 if score >= self.threshold else 0.0
+        return Result({"score": score, "pass": passes, "arguments": agreement / len(pairs) if pairs else None})
 
     @staticmethod
     def score(attempt: Attempt) -> float:
         """Return `call.score`."""
-        calls = len(attempt.expected) + len(attempt.actual)
-        credit = 0.0
-        for pair in attempt.pair().pairs:
-            arguments = pair.arguments
-            credit += SAME_ARGUMENTS if arguments.agree == arguments.named else OTHER_ARGUMENTS
-        return 1.0 if 2 * credit == calls else round(2 * credit / calls, 6)
+        return CallEvaluator().evaluate(attempt).values["score"] or 0.0

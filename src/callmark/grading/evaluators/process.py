@@ -1,7 +1,8 @@
 """Evaluator `process`: was the business process carried out? (docs/reference/metrics.md, section 8)
 
 The case of names is ignored, arguments are compared by `similar`, and ignored functions are dropped from both sides. Nothing expected and
-no call: all 1. No pair otherwise: all 0. No arguments on a side: 1. Values are not rounded.
+no call: all 1. No pair otherwise: all 0. No arguments on a side: 1. Values are not rounded. Precision and recall are also pooled over a
+run: all pairs / all actual calls, and all pairs / all expected calls.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from callmark.calls.pairing import ArgumentComparison
 from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, read_ignore, without_ignored
 
 _NAMES = ("precision", "recall", "args_precision", "args_recall", "reliability")
 
@@ -47,21 +48,27 @@ class ProcessEvaluator(Struct, frozen=True):
 
     def evaluate(self, attempt: Attempt) -> Result:
         if attempt.pair().perfect:  # it is also perfect without the ignored functions and by the more lenient rule
-            return Result(dict.fromkeys(_NAMES, 1.0))
+            calls = len(without_ignored(attempt.expected, self.ignore))
+            return Result(dict.fromkeys(_NAMES, 1.0), pooled=_pooled(calls, calls, calls))
         pairing = attempt.pair("similar", self.ignore)
         pairs = [pair.arguments for pair in pairing.pairs]
         expected, actual = len(pairs) + len(pairing.unpaired_expected), len(pairs) + len(pairing.unpaired_actual)
+        pooled = _pooled(len(pairs), expected, actual)
         if not expected and not actual:
-            return Result(dict.fromkeys(_NAMES, 1.0))
+            return Result(dict.fromkeys(_NAMES, 1.0), pooled=pooled)
         if not pairs:
-            return Result(dict.fromkeys(_NAMES, 0.0))
+            return Result(dict.fromkeys(_NAMES, 0.0), pooled=pooled)
         if self.averaging == "micro":
             args_precision = _share(sum(pair.agree for pair in pairs), sum(pair.actual for pair in pairs))
             args_recall = _share(sum(pair.agree for pair in pairs), sum(pair.expected for pair in pairs))
         else:
             args_precision, args_recall = _mean(pairs, "actual"), _mean(pairs, "expected")
         values = (len(pairs) / actual, len(pairs) / expected, args_precision, args_recall)
-        return Result(dict(zip(_NAMES, (*values, float(all(value == 1 for value in values))), strict=True)))
+        return Result(dict(zip(_NAMES, (*values, float(all(value == 1 for value in values))), strict=True)), pooled=pooled)
+
+
+def _pooled(pairs: int, expected: int, actual: int) -> dict[str, tuple[float, float]]:
+    return {"precision": (float(pairs), float(actual)), "recall": (float(pairs), float(expected))}
 
 
 def _share(part: int, whole: int) -> float:

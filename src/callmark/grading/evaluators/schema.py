@@ -1,7 +1,7 @@
 """Evaluator `schema`: could the calls run? (docs/reference/metrics.md, section 7)
 
-The first expected call is compared with the first actual call. Several expected calls are paired, and a metric is 1 if it is 1 for each of
-them. Nothing expected and no call: all 1. One side empty: all 0.
+Each expected call gets a partner (`Attempt.execution`), and a metric is 1 if it is 1 for each of them. Without a partner, all are 0.
+Further actual calls are not checked. Nothing expected and no call: all 1. One side empty: all 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ from callmark.grading.evaluator import Dependency, FaultRule, Metric, Result
 from callmark.wording import did_you_mean
 
 DEFAULT_WEIGHTS = {"tool_selection": 0.40, "parameter_accuracy": 0.35, "execution_success": 0.25, "response_quality": 0.0}
-# As in DeepFabric, except that "excellent" does not say "ready for production": one number cannot.
+# As in DeepFabric, with its advice as something to check; and "excellent" does not say "ready for production", because one number cannot.
 BANDS = (
     (0.90, "excellent"),
-    (0.75, "good: may need more training data"),
-    (0.50, "fair: review failure cases"),
-    (0.0, "poor: training issues likely"),
+    (0.75, "good: check that there is enough training data"),
+    (0.50, "fair: check that the failures do not share a cause"),
+    (0.0, "poor: check that the training itself worked"),
 )
 
 ResponseQuality = Callable[[Attempt], float]

@@ -35,7 +35,7 @@ rows = [
     }
     for grade in run.grades()
     for fault in grade.faults
-    if not run.fault_evaluators or run.fault_evaluators.intersection(fault.evaluators)
+    if fault.is_reported(run.fault_evaluators)
 ]
 faults = pd.DataFrame(rows)
 """,

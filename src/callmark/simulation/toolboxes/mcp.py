@@ -222,11 +222,15 @@ async def _list_tools(client: "Client") -> tuple[Tool, ...]:
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        tools += (Tool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools)
+        tools += (Tool(tool.name, tool.description or "", tool.input_schema, _is_read_only(tool)) for tool in page.tools)
         cursor = page.next_cursor
         if not cursor:
             return _unique_tools(tools)
     raise ValueError(f"more than {pluralize(_MAX_PAGES, 'page')} of tools")
+
+
+def _is_read_only(tool: Any) -> bool:
+    return bool(tool.annotations is not None and tool.annotations.read_only_hint)
 
 
 def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
