@@ -102,8 +102,9 @@ $(PEERS)/formats/%/installed:
 	@$(PEERS)/formats/$*/bin/python $(PEER_PIP) $(PROOF_$*)
 	@touch $@
 
-formats-proof: $(VENV)/developed $(PROOF_PACKAGES:%=$(PEERS)/formats/%/installed)   ## let packages write their formats again and compare how they are read
+formats-proof: $(VENV)/developed $(PROOF_PACKAGES:%=$(PEERS)/formats/%/installed) $(PEERS)/sglang/installed   ## let packages write their formats again and compare how they are read; compare the text formats with the parsers of a serving engine
 	$(BIN)/python -m tests.formats.packages --environments $(PEERS)/formats
+	$(BIN)/python benchmarks/text_parsers.py --sglang $(PEERS)/sglang/bin/python
 
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py
@@ -118,9 +119,6 @@ bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/insta
 parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## compare the metrics with the deepfabric package and azure-ai-evaluation's evaluate()
 	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
-
-formats-proof: $(VENV)/developed $(PEERS)/sglang/installed   ## compare the text formats with the parsers of a serving engine
-	$(BIN)/python benchmarks/text_parsers.py --sglang $(PEERS)/sglang/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
 PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups
