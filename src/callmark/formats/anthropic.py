@@ -9,7 +9,7 @@ This module reads the format; `anthropic_writing` writes it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from callmark.errors import BadInput
 from callmark.formats.anthropic_blocks import GENERATED_ID, TEXT_BLOCK_KEYS, THINKING_TYPES, Fields, block_type
 from callmark.formats.anthropic_tools import openai_tools
 from callmark.formats.anthropic_writing import write
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.types import Conversation, Place, SourceRow
 
 _ROW_KEYS = frozenset({"id", "messages", "tools", "system"})
@@ -59,7 +59,6 @@ class _MessageSignature(Struct):
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_signatures = msgspec.json.Decoder(list[_MessageSignature]).decode
 _decode_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -200,17 +199,13 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.8 if has_blocks else 0.0
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
 FORMAT = Format(
     "anthropic",
     "Anthropic messages",
     detect,
     read,
     write,
-    leftover_keys=_leftover_keys,
+    leftover_keys=leftover_keys(_ROW_KEYS),
     needs_call_ids=True,
     needs_result_ids=True,
 )

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.toolsets import ToolListCache
@@ -11,6 +12,7 @@ from callmark.formats.delta_reader import DeltaReader
 from callmark.formats.references import References
 from callmark.types import Case, Conversation, Place, Prediction, Tool
 
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 ToolList = tuple[bytes, tuple[Tool, ...]]  # the JSON of a tool list, and the tools
 
 
@@ -99,6 +101,15 @@ class Format(Struct, frozen=True):
     def reader(self, *, cases: bool) -> Callable[[bytes, Place, ReadContext], Conversation]:
         """Return `read_case` if cases are wanted and each row has one beside its conversation, otherwise `read`."""
         return self.read_case if cases and self.read_case is not None else self.read
+
+
+def leftover_keys(known: Container[str]) -> Callable[[bytes], Iterable[str]]:
+    """Return a function for `Format.leftover_keys`: the keys of a row that are not known and whose value is not null."""
+
+    def keys(row: bytes) -> Iterable[str]:
+        return (key for key, value in _decode_fields(row).items() if key not in known and bytes(value) != b"null")
+
+    return keys
 
 
 def row_id(given: object, place: Place) -> str:

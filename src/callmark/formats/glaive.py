@@ -9,7 +9,7 @@ A call that cannot be read is malformed. A chat that does not begin with a turn,
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
 from callmark.formats.embedded_json import embedded_values
 from callmark.formats.exchanges import build_conversation, call_message, text_message
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.types import Call, Conversation, Place
 
@@ -42,7 +42,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -103,8 +102,4 @@ def _read_call(text: str) -> Call:
     return read_call({"name": name[1] if name else "", "arguments": text})
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("glaive", "Glaive function calling v2", detect, read, leftover_keys=_leftover_keys)
+FORMAT = Format("glaive", "Glaive function calling v2", detect, read, leftover_keys=leftover_keys(_ROW_KEYS))

@@ -7,7 +7,7 @@ Function calls before the last one are snapshots of what was known then. As a co
 only what was said, as in HammerBench's own evaluation. A row without a function call at its end, and an unknown role, raise `BadInput`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from callmark.calls.shapes import CALL_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, call_message, text_message
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.types import Call, Case, Conversation, Place
 
@@ -41,7 +41,6 @@ class _Row(Struct):
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_text = msgspec.json.Decoder(str).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -99,8 +98,4 @@ def _read_call(content: Raw) -> Call:
         return read_call({"name": "", "arguments": text.decode()})
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("hammerbench", "HammerBench", detect, read, read_case=read_case, leftover_keys=_leftover_keys)
+FORMAT = Format("hammerbench", "HammerBench", detect, read, read_case=read_case, leftover_keys=leftover_keys(_ROW_KEYS))

@@ -9,7 +9,7 @@ as they are. Everything else is read as in `sharegpt`; an unknown role raises `B
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 from callmark.formats.exchanges import build_conversation
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.sharegpt import read_system_tools, read_turn
 from callmark.types import Conversation, Place, Text
 
@@ -43,7 +43,6 @@ class _Signature(Struct):
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_signatures = msgspec.json.Decoder(list[_Signature]).decode
 _decode_any = msgspec.json.Decoder().decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -99,8 +98,4 @@ def _read_message(fields: dict[str, Raw], where: str) -> list[Text]:
     return [_encode(message | (extra if index == 0 else {})) for index, message in enumerate(found)]
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("hermes", "messages with Hermes tool calls", detect, read, leftover_keys=_leftover_keys)
+FORMAT = Format("hermes", "messages with Hermes tool calls", detect, read, leftover_keys=leftover_keys(_ROW_KEYS))

@@ -3,7 +3,7 @@
 Both outputs are lists of messages. The preferred one is expected; the other one is a prediction. `input` may be the list of messages.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, given_id, message_texts_of, output_prediction, read_output
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.types import Case, Conversation, Place, Prediction
 
 _ROW_KEYS = frozenset({"id", "input", "preferred_output", "non_preferred_output"})
@@ -32,7 +32,6 @@ class _Row(Struct):
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_input = msgspec.json.Decoder(_Input).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -81,10 +80,6 @@ def _decode_row(row: bytes) -> tuple[_Row, _Input]:
         raise BadInput(explain_validation_error(str(error), "input")) from None
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
 FORMAT = Format(
     "openai-preference",
     "OpenAI preference pairs",
@@ -92,5 +87,5 @@ FORMAT = Format(
     read,
     read_case=read_case,
     read_prediction=read_prediction,
-    leftover_keys=_leftover_keys,
+    leftover_keys=leftover_keys(_ROW_KEYS),
 )

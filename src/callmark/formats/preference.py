@@ -5,7 +5,7 @@ any text format. The chosen side is expected; the rejected side is a prediction.
 not known where the outputs begin, and so do two sides that are the same.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, given_id, message_texts_of, output_prediction, read_output
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.types import Case, Conversation, Place, Prediction, Text
 
 _ROW_KEYS = frozenset({"id", "prompt", "chosen", "rejected", "tools"})
@@ -32,7 +32,6 @@ class _Row(Struct):
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_any = msgspec.json.Decoder().decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -87,10 +86,6 @@ def _decode_row(row: bytes) -> _Row:
         raise BadInput(explain_validation_error(str(error))) from None
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
 FORMAT = Format(
     "preference",
     "preference pairs",
@@ -98,5 +93,5 @@ FORMAT = Format(
     read,
     read_case=read_case,
     read_prediction=read_prediction,
-    leftover_keys=_leftover_keys,
+    leftover_keys=leftover_keys(_ROW_KEYS),
 )

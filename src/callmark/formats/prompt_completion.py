@@ -4,7 +4,7 @@ A completion that is a text, or a message of plain text, may contain calls in an
 the completion. A row of unpaired preference data whose `label` is false raises `BadInput`: its completion is not what is expected.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, message_texts_of, read_output
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.types import Case, Conversation, Place
 
 _ROW_KEYS = frozenset({"id", "prompt", "completion", "tools", "label"})
@@ -28,7 +28,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -60,8 +59,4 @@ def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:
     return Exchange(row_id(wire.id, place), prompt, output, tools, place, row, "completion")
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("prompt-completion", "prompts and completions", detect, read, read_case=read_case, leftover_keys=_leftover_keys)
+FORMAT = Format("prompt-completion", "prompts and completions", detect, read, read_case=read_case, leftover_keys=leftover_keys(_ROW_KEYS))

@@ -12,7 +12,7 @@ backslash. Extra fields of a message (`is_error` of a result, the name of a user
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ from callmark.calls.strict import DEEPEST, NotStrict, dump, parse, scrub
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.extra_fields import ExtraFields, extra_fields
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.types import Call, Case, Conversation, Message, Place, SourceRow, Tool
 
 _ROLES = {
@@ -78,7 +78,6 @@ _decode = msgspec.json.Decoder(_Row).decode
 _decode_plain = msgspec.json.Decoder(list[_PlainTurn]).decode
 _decode_turns = msgspec.json.Decoder(list[_Turn]).decode
 _decode_fields = msgspec.json.Decoder(list[dict[str, Raw]]).decode
-_decode_row_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -298,8 +297,4 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.5 if "conversations" in fields else 0.0
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_row_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("sharegpt", "ShareGPT", detect, read, write, leftover_keys=_leftover_keys)
+FORMAT = Format("sharegpt", "ShareGPT", detect, read, write, leftover_keys=leftover_keys(_ROW_KEYS))

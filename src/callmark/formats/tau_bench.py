@@ -8,7 +8,7 @@ calls of the conversation, its transcript, the recorded reward). A failed trial 
 no case.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -18,7 +18,7 @@ from callmark.calls.messages import explain_validation_error, plain_texts, read_
 from callmark.calls.shapes import read_call_text
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.format import Format, ReadContext, check_utf8
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys
 from callmark.types import Call, Case, Conversation, Message, Place, Prediction, SourceRow
 
 STOP = "###STOP###"  # the simulated user ends the conversation with this
@@ -49,7 +49,6 @@ class _Messages(Struct):
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_messages = msgspec.json.Decoder(_Messages).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _ROW_KEYS = frozenset({"task_id", "trial", "traj"})
 
 
@@ -140,10 +139,6 @@ def _read_action(text: Raw) -> Call:
     return structs.replace(call, arguments={key: wrap_literal(value) for key, value in call.arguments.items()})
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
 FORMAT = Format(
     "tau-bench",
     "recorded simulations",
@@ -151,5 +146,5 @@ FORMAT = Format(
     read,
     read_case=read_case,
     read_prediction=read_prediction,
-    leftover_keys=_leftover_keys,
+    leftover_keys=leftover_keys(_ROW_KEYS),
 )

@@ -9,7 +9,7 @@ unknown speaker raises `BadInput`.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from callmark.calls.text.scan import find_closing_bracket
 from callmark.errors import BadInput
 from callmark.formats.embedded_json import embedded_values
 from callmark.formats.exchanges import build_conversation, call_message, text_message
-from callmark.formats.format import Format, ReadContext, ToolList, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, ToolList, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.types import Call, Conversation, Place
 
@@ -44,7 +44,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -123,8 +122,4 @@ def _read_tools(system: str, context: ReadContext) -> ToolList:
     return context.default_tools
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("toolace", "ToolACE", detect, read, leftover_keys=_leftover_keys)
+FORMAT = Format("toolace", "ToolACE", detect, read, leftover_keys=leftover_keys(_ROW_KEYS))

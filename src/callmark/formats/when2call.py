@@ -9,7 +9,7 @@ Preference rows are read by `when2call_preference`.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from callmark.calls.shapes import CALL_LEVELS, read_call
 from callmark.calls.strict import DEEPEST, NotStrict, parse
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, call_message, text_message
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.types import Behavior, Call, Case, Conversation, Place
 
@@ -48,7 +48,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _LIST_OF_STRINGS = re.compile(rb'\s*\[\s*"')
 
 
@@ -135,8 +134,4 @@ def _read_calls(given: Any) -> list[Call]:
     return [read_call(given)]
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("when2call", "When2Call", detect, read, read_case=read_case, leftover_keys=_leftover_keys)
+FORMAT = Format("when2call", "When2Call", detect, read, read_case=read_case, leftover_keys=leftover_keys(_ROW_KEYS))

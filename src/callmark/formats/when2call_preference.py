@@ -3,7 +3,7 @@
 Tools and calls are written as in `when2call`. The chosen response is expected; the rejected one is a prediction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 from callmark.calls.messages import explain_validation_error
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, given_id, output_prediction
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.formats.when2call import ChatMessage, message_list, read_response
 from callmark.types import Case, Conversation, Place, Prediction
@@ -29,7 +29,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -68,10 +67,6 @@ def _decode_row(row: bytes) -> _Row:
         raise BadInput(explain_validation_error(str(error))) from None
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
 FORMAT = Format(
     "when2call-preference",
     "When2Call preference pairs",
@@ -79,5 +74,5 @@ FORMAT = Format(
     read,
     read_case=read_case,
     read_prediction=read_prediction,
-    leftover_keys=_leftover_keys,
+    leftover_keys=leftover_keys(_ROW_KEYS),
 )

@@ -6,7 +6,7 @@
 As a conversation, the row is the query and a message with the calls; as a case, the query expects them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from callmark.calls.shapes import read_call, type_name
 from callmark.calls.strict import NotStrict, parse
 from callmark.errors import BadInput
 from callmark.formats.exchanges import Exchange, call_message, text_message
-from callmark.formats.format import Format, ReadContext, check_utf8, row_id
+from callmark.formats.format import Format, ReadContext, check_utf8, leftover_keys, row_id
 from callmark.formats.python_schemas import json_schema_tools
 from callmark.types import Case, Conversation, Place
 
@@ -32,7 +32,6 @@ class _Row(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
-_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def detect(fields: Mapping[str, Raw]) -> float:
@@ -69,8 +68,4 @@ def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:
     return Exchange(row_id(wire.id, place), [text_message("user", wire.query)], [output], tools, place, row, "answers")
 
 
-def _leftover_keys(row: bytes) -> Iterable[str]:
-    return (key for key, value in _decode_fields(row).items() if key not in _ROW_KEYS and bytes(value) != b"null")
-
-
-FORMAT = Format("xlam", "xLAM function calling", detect, read, read_case=read_case, leftover_keys=_leftover_keys)
+FORMAT = Format("xlam", "xLAM function calling", detect, read, read_case=read_case, leftover_keys=leftover_keys(_ROW_KEYS))
