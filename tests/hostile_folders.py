@@ -355,7 +355,7 @@ HOSTILE: dict[str, Hostile] = {
         model="openai:gpt-4.1",
     ),
     "model in callmark.toml with the name of a demo": Hostile(
-        _chosen("runs ./evil-agent"), "ran", _config('model = "cmd:./evil-agent"', model="scripted:hasty"), model="scripted:hasty"
+        _chosen("runs the command `./evil-agent`"), "ran", _config('model = "cmd:./evil-agent"', model="scripted:hasty"), model="scripted:hasty"
     ),
     "evaluator in callmark.toml": Hostile(
         _chosen("imports evil (score)", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),

@@ -46,7 +46,7 @@ function viewerSource() {
       problem.error
         ? [/[.?!]$/.test(problem.error) ? problem.error : `${problem.error}.`, problem.hint].filter(Boolean).join(" ")
         : response.status === 403
-          ? "The token is missing or wrong. Open the address that `callmark view` printed."
+          ? "The token is missing or wrong. Open the URL that `callmark view` printed."
           : `The viewer returned HTTP status ${response.status}.`,
     );
   };
