@@ -221,7 +221,7 @@ def test_viewer_says_which_metrics_it_does_not_compute(folder: Path, server: Cha
     "name, sentence",
     [
         ("evaluator in callmark.toml", "callmark.toml is not trusted: it imports evil (score)"),
-        ("model in callmark.toml with the name of a demo", "callmark.toml is not trusted: it runs ./evil-agent"),
+        ("model in callmark.toml with the name of a demo", "callmark.toml is not trusted: it runs the command `./evil-agent`"),
         ("address of OpenAI in .env", ""),
     ],
 )
