@@ -230,70 +230,86 @@ HOSTILE: dict[str, Hostile] = {
     "control characters": Hostile(
         _resumed(r"runs the command `./evil-agent \x1b[2K\n::error::`"), "ran", run=_model(model="cmd:./evil-agent \x1b[2K\n::error::")
     ),
-    "Python function": Hostile(_resumed("imports evil (predict)"), "imported", run=_model(model="python:evil:predict")),
+    "Python function": Hostile(_resumed("imports predict from evil"), "imported", run=_model(model="python:evil:predict")),
     "function in a package": Hostile(
-        _resumed("imports evil_package.inner (predict)"), "imported", run=_model(model="python:evil_package.inner:predict")
+        _resumed("imports predict from evil_package.inner"), "imported", run=_model(model="python:evil_package.inner:predict")
     ),
-    "address": Hostile(_resumed("sends CALLMARK_API_KEY to <URL>"), "received", run=_model(model="<URL>#m")),
+    "address": Hostile(_resumed("makes callmark send CALLMARK_API_KEY to <URL>"), "received", run=_model(model="<URL>#m")),
     "address with a name for the key": Hostile(
-        _resumed("sends AWS_SECRET_ACCESS_KEY to <URL>"), "received", run=_model(model="<URL>#m", api_key_env="AWS_SECRET_ACCESS_KEY")
+        _resumed("makes callmark send AWS_SECRET_ACCESS_KEY to <URL>"),
+        "received",
+        run=_model(model="<URL>#m", api_key_env="AWS_SECRET_ACCESS_KEY"),
     ),
-    "base_url of OpenAI": Hostile(_resumed(f"sends {_OPENAI}"), "received", run=_model(model="openai:m", base_url="<URL>")),
+    "base_url of OpenAI": Hostile(_resumed(f"makes callmark send {_OPENAI}"), "received", run=_model(model="openai:m", base_url="<URL>")),
     "base_url of Anthropic": Hostile(
-        _resumed("sends ANTHROPIC_API_KEY to <URL>"), "received", run=_model(model="anthropic:m", base_url="<URL>")
+        _resumed("makes callmark send ANTHROPIC_API_KEY to <URL>"), "received", run=_model(model="anthropic:m", base_url="<URL>")
     ),
-    "base_url of Gemini": Hostile(_resumed("sends GEMINI_API_KEY to <URL>"), "received", run=_model(model="gemini:m", base_url="<URL>")),
+    "base_url of Gemini": Hostile(
+        _resumed("makes callmark send GEMINI_API_KEY to <URL>"), "received", run=_model(model="gemini:m", base_url="<URL>")
+    ),
     "base_url of Azure": Hostile(
-        _resumed("sends AZURE_OPENAI_API_KEY to <URL>"), "received", run=_model(model="azure:m", base_url="<URL>")
+        _resumed("makes callmark send AZURE_OPENAI_API_KEY to <URL>"), "received", run=_model(model="azure:m", base_url="<URL>")
     ),
-    "base_url of Ollama": Hostile(_resumed("sends requests to <URL>"), "received", run=_model(model="ollama:m", base_url="<URL>")),
+    "base_url of Ollama": Hostile(
+        _resumed("makes callmark send requests to <URL>"), "received", run=_model(model="ollama:m", base_url="<URL>")
+    ),
     "base_url that starts like OpenAI's": Hostile(
-        _resumed("sends OPENAI_API_KEY to http://…@<HOST>/v1"), run=_model(model="openai:m", base_url="http://api.openai.com:443@<HOST>/v1")
+        _resumed("makes callmark send OPENAI_API_KEY to http://…@<HOST>/v1"),
+        run=_model(model="openai:m", base_url="http://api.openai.com:443@<HOST>/v1"),
     ),
     "base_url without TLS": Hostile(
-        _resumed("sends OPENAI_API_KEY to http://api.openai.com/v1"), run=_model(model="openai:m", base_url="http://api.openai.com/v1")
+        _resumed("makes callmark send OPENAI_API_KEY to http://api.openai.com/v1"),
+        run=_model(model="openai:m", base_url="http://api.openai.com/v1"),
     ),
     "other key for OpenAI": Hostile(
-        _resumed("sends AWS_SECRET_ACCESS_KEY to https://api.openai.com/v1"),
+        _resumed("makes callmark send AWS_SECRET_ACCESS_KEY to https://api.openai.com/v1"),
         run=_model(model="openai:m", api_key_env="AWS_SECRET_ACCESS_KEY"),
     ),
-    "vLLM address": Hostile(_resumed("sends VLLM_API_KEY to <URL>"), "received", run=_model(model="vllm:m@<URL>")),
-    "chatbot": Hostile(_resumed("sends requests to <URL>"), "received", run=_model(model="chatbot:<URL>")),
+    "vLLM address": Hostile(_resumed("makes callmark send VLLM_API_KEY to <URL>"), "received", run=_model(model="vllm:m@<URL>")),
+    "chatbot": Hostile(_resumed("makes callmark send requests to <URL>"), "received", run=_model(model="chatbot:<URL>")),
     "variables for the command": Hostile(
         {"run --resume": f"{RUN}: its programs got AWS_SECRET_ACCESS_KEY from the environment"},
         run=_model(model="cmd:./evil-agent", env=["AWS_SECRET_ACCESS_KEY"]),
     ),
     # a simulation that is resumed: agent, user, judge and tools
     "agent command": Hostile(_talked("runs the command `./evil-agent`"), "ran", talk=_simulation(agent={"model": "cmd:./evil-agent"})),
-    "agent function": Hostile(_talked("imports evil (predict)"), "imported", talk=_simulation(agent={"model": "python:evil:predict"})),
+    "agent function": Hostile(_talked("imports predict from evil"), "imported", talk=_simulation(agent={"model": "python:evil:predict"})),
     "agent that claims to be redacted": Hostile(
         _talked("runs the command `./evil-agent`"),
         "ran",
         talk=_combined(_simulation(agent={"model": "cmd:./evil-agent"}), lambda manifest: manifest["model_run"].update({"redacted": True})),
     ),
     "user": Hostile(
-        _talked("imports friend (predict) and imports evil (predict)"), "imported", talk=_simulation(user={"model": "python:evil:predict"})
+        _talked("imports predict from friend and imports predict from evil"),
+        "imported",
+        talk=_simulation(user={"model": "python:evil:predict"}),
     ),
     "judge": Hostile(
-        _talked(f"imports friend (predict) and sends {_OPENAI}"),
+        _talked(f"imports predict from friend and makes callmark send {_OPENAI}"),
         "received",
         talk=_simulation(judge={"model": "openai:m", "base_url": "<URL>"}),
     ),
     "tool server": Hostile(
-        _talked("imports friend (predict) and runs the command `./evil-server`"), "ran", talk=_simulation(), talk_tools="mcp:./evil-server"
+        _talked("imports predict from friend and runs the command `./evil-server`"),
+        "ran",
+        talk=_simulation(),
+        talk_tools="mcp:./evil-server",
     ),
     "tool server over HTTP": Hostile(
-        _talked("imports friend (predict) and sends requests to <URL>/mcp"), "received", talk=_simulation(tools=["mcp:<URL>/mcp"])
+        _talked("imports predict from friend and makes callmark send requests to <URL>/mcp"),
+        "received",
+        talk=_simulation(tools=["mcp:<URL>/mcp"]),
     ),
     "tools in a module": Hostile(
-        _talked("imports friend (predict) and imports evil (get_weather)"),
+        _talked("imports predict from friend and imports get_weather from evil"),
         "imported",
         talk=_simulation(),
         talk_tools="python:evil:get_weather",
     ),
     "everything": Hostile(
         _talked(
-            "runs the command `./evil-agent`, imports evil (predict), sends OPENAI_API_KEY to <URL> and runs the command `./evil-server`"
+            "runs the command `./evil-agent`, imports predict from evil, makes callmark send OPENAI_API_KEY to <URL> and "
+            "runs the command `./evil-server`"
         ),
         "ran",
         talk=_simulation(
@@ -304,9 +320,9 @@ HOSTILE: dict[str, Hostile] = {
         ),
     ),
     # a run that is graded again, or looked at
-    "evaluator": Hostile({"grade talk": f"{TALK} is not trusted: it imports evil (score)"}, "imported", talk=_evaluators("evil:score")),
+    "evaluator": Hostile({"grade talk": f"{TALK} is not trusted: it imports score from evil"}, "imported", talk=_evaluators("evil:score")),
     "evaluator among others": Hostile(
-        {"grade talk": f"{TALK} is not trusted: it imports evil_package.inner (score)"},
+        {"grade talk": f"{TALK} is not trusted: it imports score from evil_package.inner"},
         "imported",
         talk=_evaluators("process", "evil_package.inner:score"),
     ),
@@ -331,13 +347,13 @@ HOSTILE: dict[str, Hostile] = {
         _chosen("runs the command `./evil-agent`"), "ran", _config('model = "cmd:./evil-agent"'), model="tuned"
     ),
     "model function in callmark.toml": Hostile(
-        _chosen("imports evil (predict)"), "imported", _config('model = "python:evil:predict"'), model="tuned"
+        _chosen("imports predict from evil"), "imported", _config('model = "python:evil:predict"'), model="tuned"
     ),
     "model address in callmark.toml": Hostile(
-        _chosen(f"sends {_OPENAI}"), "received", _config('model = "openai:m"', 'base_url = "<URL>"'), model="tuned"
+        _chosen(f"makes callmark send {_OPENAI}"), "received", _config('model = "openai:m"', 'base_url = "<URL>"'), model="tuned"
     ),
     "model key in callmark.toml": Hostile(
-        _chosen("sends AWS_SECRET_ACCESS_KEY to <URL>"),
+        _chosen("makes callmark send AWS_SECRET_ACCESS_KEY to <URL>"),
         "received",
         _config('model = "<URL>#m"', 'api_key_env = "AWS_SECRET_ACCESS_KEY"'),
         model="tuned",
@@ -355,10 +371,13 @@ HOSTILE: dict[str, Hostile] = {
         model="openai:gpt-4.1",
     ),
     "model in callmark.toml with the name of a demo": Hostile(
-        _chosen("runs the command `./evil-agent`"), "ran", _config('model = "cmd:./evil-agent"', model="scripted:hasty"), model="scripted:hasty"
+        _chosen("runs the command `./evil-agent`"),
+        "ran",
+        _config('model = "cmd:./evil-agent"', model="scripted:hasty"),
+        model="scripted:hasty",
     ),
     "evaluator in callmark.toml": Hostile(
-        _chosen("imports evil (score)", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),
+        _chosen("imports score from evil", commands=("grade", "grade run", "grade talk", "run", "run --resume", "simulate --resume")),
         "imported",
         {"callmark.toml": '[evaluators]\nuse = ["process", "evil:score"]\n'},
     ),
@@ -376,7 +395,7 @@ HOSTILE: dict[str, Hostile] = {
     ),
     # .env in the current folder
     "address of OpenAI in .env": Hostile(
-        _chosen("sends OPENAI_API_KEY to <URL> (OPENAI_BASE_URL)", ".env"),
+        _chosen("makes callmark send OPENAI_API_KEY to <URL> (OPENAI_BASE_URL)", ".env"),
         "received",
         {".env": "OPENAI_BASE_URL=<URL>\n"},
         model="openai:m",
@@ -389,16 +408,22 @@ HOSTILE: dict[str, Hostile] = {
         },
     ),
     "address of Anthropic in .env": Hostile(
-        _chosen("sends ANTHROPIC_API_KEY to <URL>", ".env"), "received", {".env": "ANTHROPIC_BASE_URL=<URL>\n"}, model="anthropic:m"
+        _chosen("makes callmark send ANTHROPIC_API_KEY to <URL>", ".env"),
+        "received",
+        {".env": "ANTHROPIC_BASE_URL=<URL>\n"},
+        model="anthropic:m",
     ),
     "address of Gemini in .env": Hostile(
-        _chosen("sends GEMINI_API_KEY to <URL>", ".env"), "received", {".env": "GEMINI_BASE_URL=<URL>\n"}, model="gemini:m"
+        _chosen("makes callmark send GEMINI_API_KEY to <URL>", ".env"), "received", {".env": "GEMINI_BASE_URL=<URL>\n"}, model="gemini:m"
     ),
     "address of Azure in .env": Hostile(
-        _chosen("sends AZURE_OPENAI_API_KEY to <URL>", ".env"), "received", {".env": "AZURE_OPENAI_ENDPOINT=<URL>\n"}, model="azure:m"
+        _chosen("makes callmark send AZURE_OPENAI_API_KEY to <URL>", ".env"),
+        "received",
+        {".env": "AZURE_OPENAI_ENDPOINT=<URL>\n"},
+        model="azure:m",
     ),
     "address of Ollama in .env": Hostile(
-        _chosen("sends requests to http://<HOST>", ".env"), "received", {".env": "OLLAMA_HOST=<HOST>\n"}, model="ollama:m"
+        _chosen("makes callmark send requests to http://<HOST>", ".env"), "received", {".env": "OLLAMA_HOST=<HOST>\n"}, model="ollama:m"
     ),
     # data that refers to something else
     "schema that refers to an address": Hostile(

@@ -28,7 +28,7 @@ from tests.conftest import Cli, Result
 from tests.rows import WEATHER, assistant, call, row, user, write_rows
 
 RUNS_IT = Action("run", "./agent", "callmark.toml")
-NOT_TRUSTED = "callmark.toml is not trusted: it imports agent (predict)"
+NOT_TRUSTED = "callmark.toml is not trusted: it imports predict from agent"
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,8 @@ def test_question_says_what_would_happen_and_remembers_yes_only(typed: str, allo
     actions = [RUNS_IT, Action("send", "A_KEY to http://h", RUNS_IT.source)]
     assert decision(trusted=False)("runs/\x1b[2Kx", actions) is allowed
     assert screen.getvalue() == (
-        "callmark: runs/\\x1b[2Kx is not trusted. It\n  runs ./agent\n  sends A_KEY to http://h\nTrust it, now and in future runs? [y/N]\n"
+        "callmark: runs/\\x1b[2Kx is not trusted. It\n  runs ./agent\n  makes callmark send A_KEY to http://h\n"
+        "Trust it, now and in future runs? [y/N]\n"
     )
     assert len(entries()) == (2 if allowed else 0)
 
@@ -104,7 +105,7 @@ def test_question_is_asked_on_a_terminal(answer: bytes, status: int) -> None:
             pass
         assert process.wait() == status, seen
     os.close(parent)
-    assert b"imports agent (predict)" in seen
+    assert b"imports predict from agent" in seen
 
 
 @pytest.mark.parametrize("arguments", [("--trust", "run", "cases.jsonl", "-m", "mine"), ("run", "--trust", "cases.jsonl", "-m", "mine")])
@@ -147,7 +148,7 @@ def test_configuration_that_does_not_act_needs_no_consent(text: str, cli: Cli) -
 def test_own_run_is_resumed_and_graded_without_a_question(cli: Cli) -> None:
     command = ("run", "cases.jsonl", "--model", "python:agent:predict", "-e", "call", "-e", "agent:score", "--name", "mine")
     assert cli(*command).status == 0
-    assert [json.loads(file.read_text())["action"] for file in entries()].count("imports agent (predict)") == 1
+    assert [json.loads(file.read_text())["action"] for file in entries()].count("imports predict from agent") == 1
     for again in (("run", "runs/mine", "--resume"), ("grade", "runs/mine")):
         assert cli(*again).status == 0
 
@@ -162,7 +163,7 @@ def test_consent_is_for_one_folder_one_place_and_one_action(cli: Cli, monkeypatc
     monkeypatch.chdir(workdir)
     manifest = Path("runs/mine/run.json")
     manifest.write_text(manifest.read_text().replace("python:agent:predict", "python:agent:score"))
-    assert "it imports agent (score)" in cli("run", "runs/mine", "--resume").err
+    assert "it imports score from agent" in cli("run", "runs/mine", "--resume").err
 
 
 def test_key_that_is_set_after_the_first_attempt_does_not_need_consent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +174,7 @@ def test_key_that_is_set_after_the_first_attempt_does_not_need_consent(cli: Cli,
         file = Path("runs/mine/run.json")
         before = json.loads(file.read_text())["model_run"]["model"]["model"]
         authorize(model_actions(ModelSettings(model=before), Keys({"CALLMARK_API_KEY": "sk-0123456789"}), source="runs/mine"))
-        with pytest.raises(BadInput, match="sends CALLMARK_API_KEY to"):
+        with pytest.raises(BadInput, match="makes callmark send CALLMARK_API_KEY to"):
             authorize(
                 model_actions(ModelSettings(model=f"{server.url}#m"), Keys({"CALLMARK_API_KEY": "sk-0123456789"}), source="runs/mine")
             )
@@ -185,7 +186,7 @@ def test_address_that_the_user_gives_for_a_model_of_a_file_needs_no_consent(cli:
     with chat_server() as server:
         callmark.run("cases.jsonl", "mine", settings={"base_url": server.url}, cache=False)
         assert len(server.requests) == 1
-    assert "sends OPENAI_API_KEY to http://127.0.0.1:9/v1" in run_mine(cli).err
+    assert "makes callmark send OPENAI_API_KEY to http://127.0.0.1:9/v1" in run_mine(cli).err
 
 
 def test_address_in_the_environment_needs_no_consent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,21 +199,21 @@ def test_address_in_the_environment_needs_no_consent(cli: Cli, monkeypatch: pyte
 
 def test_python_functions_refuse_unless_they_are_told_to_trust() -> None:
     Path("callmark.toml").write_text('[models.mine]\nmodel = "python:agent:predict"\n[evaluators]\nuse = ["call", "agent:score"]\n')
-    with pytest.raises(BadInput, match="callmark.toml is not trusted: it imports agent"):
+    with pytest.raises(BadInput, match="callmark.toml is not trusted: it imports score from agent and imports predict from agent"):
         callmark.run("cases.jsonl", "mine")
     (run,) = callmark.run("cases.jsonl", "mine", trust=True)
     assert callmark.grade(run, trust=True).is_graded
-    with pytest.raises(BadInput, match="imports agent"):
+    with pytest.raises(BadInput, match="imports predict from agent"):
         callmark.grade(run)
     write_rows(Path("scenarios.jsonl"), {"id": "s1", "instructions": "Ask.", "data": {"script": ["Hi."]}, "expected_function_calls": []})
-    with pytest.raises(BadInput, match="imports agent"):
+    with pytest.raises(BadInput, match="imports predict from agent"):
         callmark.simulate("scenarios.jsonl", "mine", user="script")
     assert callmark.simulate("scenarios.jsonl", "mine", user="script", trust=True)
     assert asyncio.run(callmark.simulate_async("scenarios.jsonl", "mine", user="script", trust=True))
-    with pytest.raises(BadInput, match="imports agent"):
+    with pytest.raises(BadInput, match="imports predict from agent"):
         ChatSimulator("mine", user="script")
     ChatSimulator("mine", user="script", trust=True)
-    with pytest.raises(BadInput, match="imports agent"):
+    with pytest.raises(BadInput, match="imports predict from agent"):
         callmark.synth("out", agent="mine", number=1)
 
 
@@ -267,7 +268,11 @@ def test_actions_of_several_files_are_asked_about_one_by_one() -> None:
     ]
     with decided_by(decide):
         authorize(trust.named_by("runs/x", actions))
-    assert asked == [("callmark.toml", ["runs ./agent"]), (".env", ["sends A_KEY to http://h"]), ("runs/x", ["imports m (f)"])]
+    assert asked == [
+        ("callmark.toml", ["runs ./agent"]),
+        (".env", ["makes callmark send A_KEY to http://h"]),
+        ("runs/x", ["imports f from m"]),
+    ]
     assert trust.named_by("", [import_action("m:f")]) == []  # the user names it
 
 

@@ -220,7 +220,7 @@ def test_viewer_says_which_metrics_it_does_not_compute(folder: Path, server: Cha
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("evaluator in callmark.toml", "callmark.toml is not trusted: it imports evil (score)"),
+        ("evaluator in callmark.toml", "callmark.toml is not trusted: it imports score from evil"),
         ("model in callmark.toml with the name of a demo", "callmark.toml is not trusted: it runs the command `./evil-agent`"),
         ("address of OpenAI in .env", ""),
     ],

@@ -127,7 +127,7 @@ def parse_grading(evaluators: Any, match: Any, tools: Any = None, *, folder: Pat
     for name, table in tables.items():
         if not isinstance(table, dict):
             known = ("use", *registry.names("evaluators"))
-            raise BadInput(f"[evaluators] unknown key {name!r}{did_you_mean(name, known)}", f"Known keys: {', '.join(known)}.")
+            raise BadInput(f"[evaluators]: unknown key {name!r}{did_you_mean(name, known)}", f"Known keys: {', '.join(known)}.")
         options[name] = _parse_options(name, _without_dates(table), folder)
     settings = GradingSettings(_parse_use(evaluators["use"]) if "use" in evaluators else DEFAULT_EVALUATORS, options)
     if not isinstance(match, dict):
@@ -171,19 +171,19 @@ def parse_gate(table: Any) -> Gate:
     """Return the thresholds of the table `[gate]`. Metric names are checked later, against the metrics of a run."""
     if not isinstance(table, dict):
         raise BadInput(f"gate: expected a table, got {table!r}", "Start the table with [gate].")
-    _refuse_unknown_keys(table, Gate.__struct_fields__, where="[gate] ")
+    _refuse_unknown_keys(table, Gate.__struct_fields__, where="[gate]: ")
     flat = {key: _flatten(value) if key in ("min", "max_drop") and isinstance(value, dict) else value for key, value in table.items()}
     _check_thresholds(flat)
     try:
         return msgspec.convert(flat, Gate)
     except msgspec.ValidationError as error:
-        raise BadInput(f"[gate] {explain_validation_error(str(error))}") from None
+        raise BadInput(f"[gate] {_explain(error)}") from None
 
 
 def check_model(settings: ModelSettings, where: str) -> None:
     """Raise `BadInput` for settings that no model can be run with. `where` is the table: `[models.tuned]`."""
     if not settings.model:
-        raise BadInput(f"{where} model is missing", 'Add model = "openai:NAME". callmark run --list-models lists the providers.')
+        raise BadInput(f"{where}: missing key 'model'", 'Add model = "openai:NAME". callmark run --list-models lists the providers.')
     price = settings.price
     for name, number in (
         *((name, getattr(settings, name)) for name in ("temperature", "rpm", "timeout")),
@@ -244,7 +244,8 @@ def _in_table(table: str, error: BadInput, *prefixes: str) -> BadInput:
     sentence = str(error)
     for prefix in prefixes:
         sentence = sentence.removeprefix(prefix)
-    return BadInput(f"{table} {sentence}", error.hint)
+    colon = ":" if sentence.startswith(("the evaluator ", "unknown ")) else ""
+    return BadInput(f"{table}{colon} {sentence}", error.hint)
 
 
 def _read_text(path: Path, name: str, *, regular: bool = False) -> str:
@@ -302,13 +303,18 @@ def _parse_model(name: str, table: Any) -> ModelSettings:
                 f"{where} {key}: API keys do not belong in this file",
                 'Set api_key_env = "NAME" to the name of the environment variable that holds the key.',
             )
-    _refuse_unknown_keys(table, ModelSettings.__struct_fields__, where=f"{where} ")
+    _refuse_unknown_keys(table, ModelSettings.__struct_fields__, where=f"{where}: ")
     try:
         settings = msgspec.convert(_without_dates(table), ModelSettings)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{where} {explain_validation_error(str(error))}") from None
+        raise BadInput(f"{where} {_explain(error)}") from None
     check_model(settings, where)
     return settings
+
+
+def _explain(error: msgspec.ValidationError) -> str:
+    """Return what is wrong with a value, in the words of TOML: what JSON calls an object is a table."""
+    return explain_validation_error(str(error)).replace("an object", "a table").replace("a list", "an array")
 
 
 def _without_dates(value: Any) -> Any:

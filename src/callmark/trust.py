@@ -53,13 +53,14 @@ class Action(Struct, frozen=True):
 
     def __str__(self) -> str:
         shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in self.what)
-        return f"{self.kind}s {shorten_middle(shown, _MAX_SHOWN)}"
+        verb = "makes callmark send" if self.kind == "send" else f"{self.kind}s"
+        return f"{verb} {shorten_middle(shown, _MAX_SHOWN)}"
 
 
 def import_action(path: str) -> Action:
     """Return the import of `module:name`."""
     module, _, name = path.partition(":")
-    return Action("import", f"{module} ({name})" if name else module, exact=path)
+    return Action("import", f"{name} from {module}" if name else module, exact=path)
 
 
 def import_actions(names: Iterable[str], *, source: str) -> list[Action]:

@@ -106,7 +106,7 @@ def test_run_without_scored_cases_never_passes(gate: Gate, grades: list[GradeRec
     first, *others = judged(gate, grades)
     assert first == GateCheck("scored", "scored cases", False, "0: nothing to check")
     assert [one.met for one in others] == [gate.max_errors is not None]
-    assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 thresholds met"
+    assert gate_headline([first, *others]) == f"{sum(one.met for one in others)} of 2 checks passed"
 
 
 def test_unfinished_run_never_passes() -> None:
@@ -123,14 +123,14 @@ def test_unfinished_run_never_passes() -> None:
         (Gate(min={"call.scor": 0.5}), "unknown metric 'call.scor'. Did you mean call.score?"),
         (Gate(min={"xyz": 0.5}), "unknown metric 'xyz'"),
         (Gate(max_drop={"schema.overall": 0.5}, baseline="base"), "unknown metric 'schema.overall'"),
-        (Gate(max_drop={"call.score": 0.5}), "--max-drop needs a baseline"),
-        (Gate(max_drop={"call.score": -0.1}, baseline="base"), "--max-drop: call.score: expected a drop of 0 or more, got -0.1"),
-        (Gate(max_drop={"call.score": 2.0}, baseline="base"), "--max-drop: call.score: expected a drop of at most 1, got 2"),
-        (Gate(min={"call.score": 90.0}), "--min: call.score: expected a number from 0 to 1, got 90"),
-        (Gate(min={"call.score": -0.5}), "--min: call.score: expected a number from 0 to 1, got -0.5"),
-        (Gate(min={"call.score": float("nan")}), "--min: call.score: expected a number, got nan"),
-        (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "--max-drop: call.score: expected a number, got inf"),
-        (Gate(max_errors=-1), "--max-errors: expected an integer of at least 0, got -1"),
+        (Gate(max_drop={"call.score": 0.5}), "max_drop needs a baseline"),
+        (Gate(max_drop={"call.score": -0.1}, baseline="base"), "max_drop: call.score: expected a drop of 0 or more, got -0.1"),
+        (Gate(max_drop={"call.score": 2.0}, baseline="base"), "max_drop: call.score: expected a drop of at most 1, got 2"),
+        (Gate(min={"call.score": 90.0}), "min: call.score: expected a number from 0 to 1, got 90"),
+        (Gate(min={"call.score": -0.5}), "min: call.score: expected a number from 0 to 1, got -0.5"),
+        (Gate(min={"call.score": float("nan")}), "min: call.score: expected a number, got nan"),
+        (Gate(max_drop={"call.score": float("inf")}, baseline="base"), "max_drop: call.score: expected a number, got inf"),
+        (Gate(max_errors=-1), "max_errors: expected an integer of at least 0, got -1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -151,5 +151,5 @@ def test_invalid_threshold_is_refused(text: str) -> None:
 
 def test_thresholds_are_parsed() -> None:
     assert parse_thresholds(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
-    with pytest.raises(BadInput, match=r"--max-drop: call\.score is given twice"):
+    with pytest.raises(BadInput, match=r"max_drop: call\.score is given twice"):
         parse_thresholds(["call.score=0.9", "call.score=0.8"], "max-drop")

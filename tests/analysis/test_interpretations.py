@@ -12,9 +12,9 @@ from callmark.analysis.interpretations import (
     interpret_arguments,
     interpret_bands,
     interpret_functions,
+    interpret_malformed,
     interpret_precision_and_recall,
     interpret_reliability,
-    interpret_unreadable,
 )
 from tests.summaries import METRICS
 
@@ -35,7 +35,7 @@ def test_perfect_run_has_nothing_to_check() -> None:
     names = ["schema.tool_selection", "schema.parameter_accuracy", "schema.overall", "process.precision", "process.recall"]
     names += ["process.args_precision", "process.args_recall", "process.reliability"]
     functions = FunctionTable([FunctionSummary("f", 9, 9, 9, 9, 1.0, 1.0)], [])
-    found = interpret(dict.fromkeys(names, sure(1.0)), METRICS, functions=functions, graded=9)
+    found = interpret(dict.fromkeys(names, sure(1.0)), METRICS, functions=functions, scored=9)
     assert found == [
         Interpretation("schema.overall", "excellent"),
         Interpretation("process.reliability", "high: business processes are followed correctly"),
@@ -51,8 +51,8 @@ def test_perfect_run_has_nothing_to_check() -> None:
         (0.75, "good: check that there is enough training data"),
         (0.74, "fair: check that the failures do not share a cause"),
         (0.5, "fair: check that the failures do not share a cause"),
-        (0.49, "poor: check that the training itself worked"),
-        (0.0, "poor: check that the training itself worked"),
+        (0.49, "poor: tool selection or arguments are often wrong"),
+        (0.0, "poor: tool selection or arguments are often wrong"),
     ],
 )
 def test_band_of_a_score(overall: float, text: str) -> None:
@@ -99,27 +99,22 @@ def test_low_metric_has_its_checks(metric: str, word: str) -> None:
     assert interpret_bands({metric: sure(0.9)}, METRICS) == []
 
 
-@pytest.mark.parametrize(
-    "graded, errors, malformed, reported",
-    [
-        (0, 0, 0, False),
-        (100, 0, 0, False),
-        (100, 2, 2, False),
-        (100, 5, 0, True),
-        (100, 0, 5, True),
-        (100, 3, 2, True),
-        (3, 3, 0, True),
-    ],
-)
-def test_many_unreadable_predictions_are_reported(graded: int, errors: int, malformed: int, reported: bool) -> None:
-    assert bool(interpret_unreadable(graded, errors, malformed)) == reported
+@pytest.mark.parametrize("scored, malformed, reported", [(0, 0, False), (100, 0, False), (100, 4, False), (100, 5, True), (3, 1, True)])
+def test_many_malformed_calls_are_reported(scored: int, malformed: int, reported: bool) -> None:
+    assert bool(interpret_malformed(scored, malformed)) == reported
 
 
-def test_errors_and_malformed_calls_are_counted_separately() -> None:
-    (found,) = interpret_unreadable(100, 1, 9)
-    assert found.text == "1 error and 9 malformed calls in 100 predictions"
+def test_malformed_calls_are_counted_among_scored_predictions() -> None:
+    (found,) = interpret_malformed(100, 9)
+    assert found.text == "9 malformed calls in 100 scored predictions"
     assert any("JSON" in check for check in found.checks)
     assert all(check.startswith("Check that ") for check in found.checks)
+
+
+def test_run_with_almost_nothing_scored_has_no_interpretation() -> None:
+    means = {"schema.overall": sure(0.1), "process.reliability": sure(0.1)}
+    assert interpret(means, METRICS, scored=MIN_CASES - 1, malformed=1) == []
+    assert interpret(means, METRICS, scored=MIN_CASES, malformed=1) != []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +198,7 @@ def test_weakest_functions_come_first() -> None:
     (found,) = interpret_functions(functions)
     assert found.checks == [
         "Check that unlisted is called where it should be: precision 0 (8 actual).",
-        "Check that missed is called where it should be: precision 1 (10 actual), recall .500 (20 expected).",
+        "Check that missed is called where it should be: recall .500 (20 expected).",
     ]
     assert interpret_functions(functions[:1]) == []
 
@@ -223,7 +218,7 @@ def test_interpretations_of_a_run_are_combined() -> None:
     means = {"schema.overall": 0.8, "process.precision": 0.95, "process.recall": 0.6, "process.reliability": 0.5}
     scores = {name: sure(mean) for name, mean in means.items()}
     weak = FunctionTable([FunctionSummary("f", 10, 5, 5, 5, 1.0, 0.5)], [ArgumentSummary("f", "id", 9, 9, 0, 0, 0, 0, 0, 0, [])])
-    found = interpret(scores, METRICS, functions=weak, graded=10, errors=2)
+    found = interpret(scores, METRICS, functions=weak, scored=10, malformed=2)
     assert [reading.subject for reading in found] == [
         "schema.overall",
         "processing errors",

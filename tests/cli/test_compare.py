@@ -34,7 +34,7 @@ def test_runs_are_compared_case_by_case(cli: Cli, workdir: Path) -> None:
     assert completed.out == (
         "tuned is better than base: call.score .500 → .950, +.450 [+.277, +.602], p < .001   (40 common cases)\n"
         "  also better   call.pass +.450\n"
-        "  18 fixed · 0 broken · 20 both correct · 2 both wrong\n"
+        "  18 fixed · 0 broken · 20 correct in both · 2 wrong in both\n"
         "Detecting a difference of .03 needs about 2,200 cases.\n"
     )
 
@@ -45,7 +45,7 @@ def test_details_have_metrics_cases_faults_and_tools(cli: Cli, workdir: Path) ->
     verdict, score = (" ".join(line.split()) for line in completed.out.splitlines()[:2])
     assert verdict.startswith("tuned is better than base: ")
     assert score == "call.score .500 → .950 +.450 [+.277, +.602] p < .001"
-    assert "18 fixed · 0 broken · 20 both correct · 2 both wrong" in completed.out
+    assert "18 fixed · 0 broken · 20 correct in both · 2 wrong in both" in completed.out
     assert "    fixed: c20, c21, c22, c23, c24, …\n" in completed.out
     assert "no call 20 → 2 p < .001" in " ".join(completed.out.split())
     assert "  most fixed: f (18 of 40)\n" in completed.out

@@ -128,7 +128,7 @@ def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize("given, target, sentence", [
     ("decision point", "anthropic", "1:1: a case cannot be written in the Anthropic format, which has no field for expected calls."),
     ("decision point", "sharegpt", "1:1: a case cannot be written in the ShareGPT format, which has no field for expected calls."),
-    ("decision point", "scenarios", "1:1: not a scenario: instructions is missing."),
+    ("decision point", "scenarios", "1:1: not a scenario: missing key 'instructions'."),
     ("scenario", "openai", "s1: a scenario cannot be written in the openai format."),
     ("scenario", "deepfabric", "s1: a case cannot be written in the DeepFabric format, which has no field for expected calls."),
 ])  # fmt: skip

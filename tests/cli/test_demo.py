@@ -144,7 +144,17 @@ def test_demo_reports_an_unwritable_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     done = cli("demo", "-o", tmp_path / "taken")
     assert done.status == 2
-    assert "cannot be written" in done.err
+    assert done.err == f"callmark: -o: expected a folder, got the file {tmp_path / 'taken'}.\n"
+
+
+def test_demo_replaces_its_own_files_and_no_others(cli: Cli, tmp_path: Path) -> None:
+    assert cli("demo", "hotel", "-o", tmp_path).status == 0
+    assert cli("demo", "hotel", "-o", tmp_path).status == 0
+    (tmp_path / "eval.jsonl").write_text("mine\n")
+    done = cli("demo", "hotel", "-o", tmp_path)
+    assert done.status == 2
+    assert done.err.startswith(f"callmark: {tmp_path}/eval.jsonl exists, and the demo did not write it.\n")
+    assert (tmp_path / "eval.jsonl").read_text() == "mine\n"
 
 
 def test_hotel_dataset_has_one_planted_flaw_of_each_kind() -> None:

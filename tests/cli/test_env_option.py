@@ -107,8 +107,8 @@ def test_model_in_the_configuration_gets_its_own_variables(cli: Cli, workdir: Pa
 @pytest.mark.parametrize(
     "model, setting, sentence",
     [
-        ("scripted:perfect", 'env = ["SERVICE_URL"]', "scripted:perfect does not support env: it starts no program"),
-        ("cmd:cat", 'env = ["NOT_SET"]', "env: NOT_SET is not set"),
+        ("scripted:perfect", 'env = ["SERVICE_URL"]', "scripted:perfect does not support --env, because it starts no program"),
+        ("cmd:cat", 'env = ["NOT_SET"]', "--env: NOT_SET is not set"),
         ("cmd:cat", 'env = "SERVICE_URL"', "[models.agent] env: expected"),
     ],
 )
@@ -130,7 +130,7 @@ def test_name_that_cannot_be_passed_on_is_refused_before_anything_runs(
     completed = cli(*command, "--env", name)
     assert completed.status == 2
     expected = "NOT_SET is not set" if name == "NOT_SET" else "expected the name of an environment variable, got 'SERVICE_URL' and a value"
-    assert f"callmark: env: {expected}.\n" in completed.err
+    assert f"callmark: --env: {expected}.\n" in completed.err
     assert VALUE not in completed.err
     assert not Path("runs").exists()
 

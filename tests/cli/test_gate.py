@@ -66,13 +66,14 @@ def test_json_has_every_check(cli: Cli, workdir: Path) -> None:
             {"condition": "min", "name": "call.score", "met": False, "text": ".9 < .95"},
             {"condition": "max_errors", "name": "errors", "met": True, "text": "0 ≤ 3"},
         ],
+        "coverage": "",
     }
     assert json.loads(cli("gate", "tuned", "--max-errors", "3", "--json").out)["passed"] is True
 
 
 def test_list_prints_the_metrics_of_a_run(cli: Cli, workdir: Path) -> None:
     completed = cli("gate", "tuned", "--list")
-    assert (completed.status, completed.out) == (0, "call.score\ncall.pass\n")
+    assert (completed.status, completed.out) == (0, "call.score   call score\ncall.pass    pass\n")
 
 
 def test_result_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) -> None:
@@ -124,7 +125,7 @@ def test_unfinished_run_never_passes(cli: Cli, workdir: Path, status: Status, re
     completed = cli("gate", "tuned", "--min", "call.score=.5", "--junit", "gate.xml")
     assert (completed.status, completed.err) == (1, "")
     assert completed.out == (
-        f"Gate failed: 1 of 2 thresholds met\n  ✗ run          {expected_text}. Resume with: callmark run tuned --resume\n"
+        f"Gate failed: 1 of 2 checks passed\n  ✗ run          {expected_text}. Resume with: callmark run tuned --resume\n"
         "  ✓ call.score   .9 ≥ .5\n"
     )
     SCHEMA.validate("gate.xml")
@@ -134,7 +135,7 @@ def test_unfinished_baseline_gives_a_warning(cli: Cli, workdir: Path) -> None:
     leave_unfinished(workdir / "base", "interrupted")
     completed = cli("gate", "tuned", "--baseline", "base", "--max-drop", "call.score=.1")
     expected_text = (
-        "callmark: the baseline is unfinished: interrupted after 40 of 75 predictions. Resume with: callmark run base --resume.\n"
+        "callmark: warning: the baseline is unfinished: interrupted after 40 of 75 predictions. Resume with: callmark run base --resume.\n"
     )
     assert (completed.status, completed.err) == (0, expected_text)
 
@@ -171,7 +172,10 @@ def test_run_without_scored_cases_never_passes(cli: Cli, workdir: Path, threshol
 def test_baseline_graded_with_other_settings_gives_a_warning(cli: Cli, workdir: Path) -> None:
     make_run(workdir / "strict", some(36), settings=GradingSettings(evaluators=("call",), options={"call": {"threshold": 0.5}}))
     completed = cli("gate", "strict", "--baseline", "base", "--max-drop", "call.score=0.1")
-    assert (completed.status, completed.err) == (0, "callmark: strict and base were graded with different settings: call.threshold.\n")
+    assert (completed.status, completed.err) == (
+        0,
+        "callmark: warning: strict and base were graded with different settings: call.threshold.\n",
+    )
 
 
 DROP = ["--max-drop", "call.score=0.1"]
@@ -286,16 +290,18 @@ def test_command_line_overrides_the_file(cli: Cli, workdir: Path) -> None:
         ("gate = 5", "callmark.toml: gate: expected a table, got 5.\nStart the table with [gate].\n"),
         (
             "[gate]\nmax-drop = { call.score = 0.1 }",
-            "callmark.toml: [gate] unknown key 'max-drop'. Did you mean max_drop?\n"
+            "callmark.toml: [gate]: unknown key 'max-drop'. Did you mean max_drop?\n"
             "Known keys: min, max_drop, max_errors, baseline, significant.\n",
         ),
-        ("[gate]\nwishes = 3", "callmark.toml: [gate] unknown key 'wishes'.\n"),
+        ("[gate]\nwishes = 3", "callmark.toml: [gate]: unknown key 'wishes'.\n"),
         ("[gate]\nmin = 0.9", "callmark.toml: [gate] min: expected a table of METRIC = NUMBER, got 0.9.\n"),
         ('[gate]\nmin = { "call.score" = "0.9" }', "callmark.toml: [gate] min: call.score: expected a number, got '0.9'.\n"),
         ("[gate]\nmax_errors = 1.5", "callmark.toml: [gate] max_errors: expected an integer, got 1.5.\n"),
         ("[gate]\nmin = { call.scor = 0.9 }", "callmark.toml: [gate] min: unknown metric 'call.scor'. Did you mean call.score?\n"),
-        ("[gate]\nmin = { call.score = nan }", "--min: call.score: expected a number, got nan.\n"),
-        ("[gate]\nmax_errors = -1", "--max-errors: expected an integer of at least 0, got -1.\n"),
+        ("[gate]\nmin = { call.score = nan }", "callmark.toml: [gate] min: call.score: expected a number, got nan.\n"),
+        ("[gate]\nmin = { call.score = 2 }", "callmark.toml: [gate] min: call.score: expected a number from 0 to 1, got 2.\n"),
+        ("[gate]\nmax_drop = { call.score = 0.1 }", "callmark.toml: [gate] max_drop needs a baseline.\n"),
+        ("[gate]\nmax_errors = -1", "callmark.toml: [gate] max_errors: expected an integer of at least 0, got -1.\n"),
     ],
 )
 def test_invalid_gate_tables_are_refused(cli: Cli, workdir: Path, text: str, expected_text: str) -> None:

@@ -302,7 +302,7 @@ def test_unmatched_predictions_are_counted(cli: Cli) -> None:
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl", "--name", "p")
     assert completed.status == 0
     assert "2 predictions ignored: no matching case (the first: zebra)\n" in completed.out
-    assert "2 duplicate predictions ignored: the first that is not an error counts\n" in completed.out
+    assert "2 duplicate predictions ignored: for each case, the first prediction that is not an error counts\n" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 0.0}
     info = json.loads(Path("runs/p/run.json").read_text())["predictions"]
     assert info == {"name": "p.jsonl", "rows": 6, "unmatched": 2, "repeated": 2, "first_unmatched": "zebra"}
@@ -817,7 +817,7 @@ def edit_dataset_info(**fields: Any) -> None:
         (lambda: Path("runs/p/run.json").write_bytes(b'{"name": "\xff"}'), ["runs/p/run.json: "]),
         (
             lambda: Path("runs/p/run.json").write_text('{"name": "p", "version": 1}'),
-            ["runs/p/run.json: ", "run.json: callmark is missing"],
+            ["runs/p/run.json: ", "run.json: missing key 'callmark'"],
         ),
         (lambda: edit_dataset_info(path=7), ["runs/p/run.json: "]),
         (lambda: edit_dataset_info(path="\0"), ["runs/p/run.json: dataset.path: expected a path, got '\\x00'."]),
@@ -863,9 +863,10 @@ def test_rejects_cannot_overwrite_run_files(cli: Cli, rejects: str) -> None:
 def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[str]) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     name = {"-p": "--predictions", "-o": "--out"}.get(option[0], option[0])
-    check_refused(
-        cli("grade", "runs/p", *option), f"{name} cannot be used with runs/p, which is a run: its own predictions are graded again."
-    )
+    is_place = option[0] in ("--name", "-o")
+    own = "with runs/p, which is a run: its own predictions are graded again."
+    why = "when a run is graded again: the result is saved in runs/p." if is_place else own
+    check_refused(cli("grade", "runs/p", *option), f"{name} cannot be used {why}")
 
 
 def test_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
@@ -917,12 +918,12 @@ def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
         (["-p", "cut.gz"], "cut.gz: the gzip file is truncated or damaged"),
         (["-p", "base.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
         (["-p", "base.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
-        (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: instructions is missing."),
+        (["-p", "base.jsonl", "--from", "scenarios"], "eval.jsonl, line 1: missing key 'instructions'."),
         (["-p", "base.jsonl", "--jobs", "0"], "--jobs: expected an integer of at least 1, got '0'"),
         (["-p", "base.jsonl", "-o", "base.jsonl"], "cannot be created: Not a directory."),
         (["-p", "base.jsonl", "-o", "/dev/full"], "cannot be created: Not a directory."),
         (["-p", "base.jsonl", "-o", "/proc/nowhere"], "cannot be created: "),
-        (["-p", "base.jsonl", "--name", "x" * 300], "cannot be created: File name too long."),
+        (["-p", "base.jsonl", "--name", "x" * 300], "cannot be created: the name is too long."),
         (["-p", "base.jsonl", "--rejects", "r.jsonl"], "--rejects needs --skip-bad: it saves the rows that are skipped."),
         (["-p", "base.jsonl", "--skip-bad", "--rejects", "./base.jsonl"], "cannot be both the input and the rejects file."),
         (["-p", "base.jsonl", "--skip-bad", "--rejects", "eval.jsonl"], "cannot be both the input and the rejects file."),

@@ -162,7 +162,7 @@ def test_invalid_command_lines_are_refused(
         (["export", "results", "base", "--to", "csv"], "base: no such run. Did you mean runs/base?"),
         (["run", "base", "--resume"], "base: no such run. Did you mean runs/base?"),
         (["simulate", "base", "--resume"], "base: no such run. Did you mean runs/base?"),
-        (["grade", "base", "--details"], "base: no such file. Did you mean runs/base?"),
+        (["grade", "base", "--details"], "base: no such file or run. Did you mean runs/base?"),
         (["view", "base", "--no-browser"], "base: no such folder. Did you mean runs/base?"),
         (["report", "bass"], "bass: no such run."),
         (["grade", "bass"], "bass: no such file."),
@@ -267,10 +267,13 @@ def test_unwritable_standard_error_keeps_the_exit_status(tmp_path: Path) -> None
     assert subprocess.run(f"{line} 2> /dev/full", shell=True, check=False, cwd=tmp_path).returncode == 2
 
 
-def test_filtering_a_file_into_itself_works(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["filter", "--min-calls", "1"], ["expand"], ["convert", "--to", "openai"]])
+def test_file_is_not_overwritten_by_its_own_result(cli: Cli, tmp_path: Path, command: list[str]) -> None:
     path = write_rows(tmp_path / "x.jsonl", GOOD, row(user("no call")))
-    assert cli("filter", path, "-o", path, "--min-calls", "1").status == 0
-    assert path.read_text() == json.dumps(GOOD) + "\n"
+    before = path.read_bytes()
+    completed = cli(command[0], path, "-o", path, *command[1:])
+    assert (completed.status, completed.err) == (2, f"callmark: {path} cannot be both the input and the output.\n")
+    assert path.read_bytes() == before
 
 
 def test_gz_output_is_compressed(cli: Cli, tmp_path: Path) -> None:

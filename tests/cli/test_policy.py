@@ -71,7 +71,7 @@ def test_invalid_policy_file_is_refused_by_name(cli: Cli, text: str | None, expe
 
 
 def test_policy_evaluator_without_rules_is_refused(cli: Cli) -> None:
-    assert "evaluator 'policy': rules is missing" in cli("grade", "air.json", "--evaluator", "policy").err
+    assert "the evaluator policy needs rules" in cli("grade", "air.json", "--evaluator", "policy").err
 
 
 def test_repeated_rule_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_missing_dataset_is_a_warning_on_standard_error(tmp_path: Path, monkeypa
     warned = CliRunner().invoke(command, [str(run.folder)])
     assert (quiet.exit_code, quiet.stderr, warned.exit_code) == (0, "", 0)
     assert warned.stderr == (
-        f"callmark: {run.folder}: The dataset {tmp_path}/base-cases.jsonl is missing. Check that it was not moved or deleted. "
+        f"callmark: warning: {run.folder}: The dataset {tmp_path}/base-cases.jsonl is missing. Check that it was not moved or deleted. "
         "Its conversations are not shown. Expected values are shown only where a fault names them.\n"
     )
     assert warned.stdout.endswith(" MB\n")

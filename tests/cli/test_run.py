@@ -161,12 +161,12 @@ def test_resuming_a_run_that_never_started_starts_it(cli: Cli, workdir: Path) ->
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: the run was started with 1, got 2"),
-        (("--limit", "3"), "runs/mine: limit: the run was started without a value, got 3"),
-        (("--parse", "hermes"), 'runs/mine: parse: the run was started without a value, got "hermes"'),
+        (("--trials", "2"), "runs/mine: --trials: the run was started with 1, got 2"),
+        (("--limit", "3"), "runs/mine: --limit: the run was started without it, got 3"),
+        (("--parse", "hermes"), 'runs/mine: --parse: the run was started without it, got "hermes"'),
         (
             ("--model", "python:agent:wrong"),
-            'runs/mine: model: the run was started with "python:agent:answer", got "python:agent:wrong"',
+            'runs/mine: --model: the run was started with "python:agent:answer", got "python:agent:wrong"',
         ),
     ],
 )
@@ -215,7 +215,7 @@ def test_run_on_piped_cases_can_be_resumed(cli: Cli, workdir: Path, monkeypatch:
         (("--model", "cmd:no-such-program-here"), "no-such-program-here"),
         (
             ("--model", "python:agent:answer", "--temperature", "1"),
-            "python:agent:answer does not support temperature: it is not a chat API",
+            "python:agent:answer does not support --temperature, because it is not a chat API",
         ),
         (("--model", "python:agent:answer", "--param", "top_p=1"), "python:agent:answer does not support parameters, got 'top_p'"),
         (("--model", "scripted:hasty", "--param", "sed=1"), "Did you mean seed?"),

@@ -129,11 +129,11 @@ def test_useless_chatbot_response_is_an_error_of_that_conversation(cli: Cli) -> 
 # what cannot work
 
 BAD_SCENARIOS: list[tuple[str, Any, str]] = [
-    ("no instructions", scenario(1, instructions=""), "scenarios.jsonl, line 2: instructions is missing"),
+    ("no instructions", scenario(1, instructions=""), "scenarios.jsonl, line 2: missing key 'instructions'"),
     (
         "no expected calls",
         scenario(1, expected_function_calls=None),
-        "scenarios.jsonl, line 2: expected_function_calls is missing",
+        "scenarios.jsonl, line 2: missing key 'expected_function_calls'",
     ),
     ("a field of another type", scenario(1, description=7), "scenarios.jsonl, line 2: description"),
     (
@@ -291,17 +291,17 @@ def test_resuming_simulates_only_missing_conversations(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("--trials", "2"), "runs/mine: trials: the run was started with 1, got 2"),
-        (("--limit", "2"), "runs/mine: limit: the run was started without a value, got 2"),
-        (("--user", "rule-based"), 'user: the run was started with {"model":"script"}, got {"model":"rule-based"}'),
-        (("--tools", "python:notes:Other"), "runs/mine: tools: the run was started with "),
-        (("--system", "prompt.md"), 'runs/mine: system: the run was started without a value, got "Be kind."'),
-        (("--seed", "3"), "runs/mine: seed: the run was started without a value, got 3"),
-        (("--max-turns", "3"), "runs/mine: max_turns: the run was started with 30, got 3"),
-        (("--judge", "python:noting:answer"), "runs/mine: judge: the run was started without a value, got "),
+        (("--trials", "2"), "runs/mine: --trials: the run was started with 1, got 2"),
+        (("--limit", "2"), "runs/mine: --limit: the run was started without it, got 2"),
+        (("--user", "rule-based"), '--user: the run was started with {"model":"script"}, got {"model":"rule-based"}'),
+        (("--tools", "python:notes:Other"), "runs/mine: --tools: the run was started with "),
+        (("--system", "prompt.md"), 'runs/mine: --system: the run was started without it, got "Be kind."'),
+        (("--seed", "3"), "runs/mine: --seed: the run was started without it, got 3"),
+        (("--max-turns", "3"), "runs/mine: --max-turns: the run was started with 30, got 3"),
+        (("--judge", "python:noting:answer"), "runs/mine: --judge: the run was started without it, got "),
         (
             ("--agent", "python:noting:wrong"),
-            'model: the run was started with "python:noting:answer", got "python:noting:wrong"',
+            '--agent: the run was started with "python:noting:answer", got "python:noting:wrong"',
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -35,7 +35,7 @@ def test_split_is_written_shown_and_has_no_leak(cli: Cli, tmp_path: Path) -> Non
     table = {line.split()[0]: line.split()[1:] for line in completed.out.splitlines() if line.strip()}
     assert table["conversations"] == ["32", "8", "20%"]
     assert table["find_order"] == table["get_order"] == ["16", "4", "20%"]
-    assert "20 groups of related rows (40 rows), such as near-duplicates, each kept on one side" in completed.out
+    assert "20 groups of related rows, such as near-duplicates (40 rows); each group is on one side of the split" in completed.out
     assert "8 rows → " in completed.out
     checked = cli("lint", "--train", tmp_path / "data/train.jsonl", "--valid", tmp_path / "data/valid.jsonl", "--strict", "--json")
     assert checked.status == 0

@@ -84,7 +84,7 @@ def test_full_response_cache_is_reported_and_the_run_goes_on(tmp_path: Path, mon
     with chat_server() as server:
         full = limited(30_000, "run", "eval.jsonl", "--model", f"{server.url}#m", "--name", "r")
     assert full.returncode == 0, full.stderr
-    assert "callmark: response cache disabled: " in full.stderr
+    assert "callmark: warning: response cache disabled: " in full.stderr
     assert sorted(one["case"] for one in predictions(Path("runs/r"))) == sorted(f"c{n}" for n in range(20))
 
 

@@ -238,8 +238,8 @@ def test_rule_about_an_unknown_tool_gives_a_warning(cli: Cli, workdir: Path) -> 
     (workdir / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
     completed = noted(cli, "--policy", "rules.yaml", "-n", "2")
     assert [line for line in completed.err.splitlines() if "never be broken" in line] == [
-        "callmark: rule a can never be broken: no tool matches add_notes.",
-        "callmark: rule c can never be broken: no tool matches x* or y.",
+        "callmark: warning: rule a can never be broken: no tool matches add_notes.",
+        "callmark: warning: rule c can never be broken: no tool matches x* or y.",
     ]
 
 

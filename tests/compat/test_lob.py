@@ -456,7 +456,7 @@ def test_field_of_some_rows_is_null_in_the_others(tmp_path: Path) -> None:
     "text, message",
     [
         (json.dumps(row(user("hello"))), "truth.json: expected scenarios, got OpenAI chat"),
-        (json.dumps({**SCENARIO, "instructions": ""}), "truth.json, line 1: instructions is missing"),
+        (json.dumps({**SCENARIO, "instructions": ""}), "truth.json, line 1: missing key 'instructions'"),
         ("[]", "truth.json is empty"),
         ("", "truth.json is empty"),
         (None, "truth.json: no such file"),

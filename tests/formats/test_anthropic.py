@@ -154,10 +154,10 @@ def test_case_and_result_with_calls_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "message, sentence",
     [
-        ({"content": "x"}, r"messages\[0\]: role is missing"),
+        ({"content": "x"}, r"messages\[0\]: missing key 'role'"),
         ({"role": "user", "content": ["x"]}, r"messages\[0\].content\[0\]: expected an object, got a string"),
-        ({"role": "user", "content": [{}]}, r"messages\[0\].content\[0\]: type is missing"),
-        ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\]: text is missing"),
+        ({"role": "user", "content": [{}]}, r"messages\[0\].content\[0\]: missing key 'type'"),
+        ({"role": "user", "content": [{"type": "text"}]}, r"messages\[0\].content\[0\]: missing key 'text'"),
         (result("x"), r"messages\[0\]: expected an Anthropic message, got an OpenAI message"),
         (assistant(call("f")), r"messages\[0\]: expected an Anthropic message, got an OpenAI message"),
         (
@@ -230,8 +230,8 @@ def test_parts_become_blocks(tmp_path: Path, content: list[Any], blocks: Any) ->
 @pytest.mark.parametrize(
     "message, sentence",
     [
-        ({"role": "user", "content": [{"image": "x"}]}, r"messages\[0\].content\[0\]: type is missing"),
-        ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\]: text is missing"),
+        ({"role": "user", "content": [{"image": "x"}]}, r"messages\[0\].content\[0\]: missing key 'type'"),
+        ({"role": "user", "content": [{"type": "text", "text": 3}]}, r"messages\[0\].content\[0\]: missing key 'text'"),
         ({"role": "user", "content": ["a", 1]}, r"messages\[0\].content\[1\]: the Anthropic format expects a string or an object, got 1"),
         (user("x") | {"tool_use_id": "t"}, r"messages\[0\]: the key 'tool_use_id' is reserved"),
         (result("x", generated_id=True), r"messages\[0\]: the key 'generated_id' is reserved"),

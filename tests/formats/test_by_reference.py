@@ -234,7 +234,7 @@ DEFINED = "is not defined in an earlier row."
         ([TOOLS, CONVERSATION, record(2, None)], 3, "source.message: expected a message of the assistant, got 2 of conversation 'c'."),
         ([TOOLS, CONVERSATION, record(1, "0")], 3, "source.call: expected an integer, got a string."),  # type: ignore[arg-type]
         ([TOOLS, CONVERSATION, record(source=3)], 3, "source: expected an object, got a number."),
-        ([TOOLS, CONVERSATION, {"id": "r", "expected_output": {}}], 3, "source is missing."),
+        ([TOOLS, CONVERSATION, {"id": "r", "expected_output": {}}], 3, "missing key 'source'."),
         ([TOOLS, CONVERSATION, record(expected_output=None)], 3, "expected_output: expected an object, got null."),
         (
             [TOOLS, CONVERSATION, record(messages=[])],
@@ -242,7 +242,7 @@ DEFINED = "is not defined in an earlier row."
             "messages: expected a record, whose messages and tools are those of its conversation",
         ),
         ([TOOLS, {**TOOLS, "id": 1}, CONVERSATION, record()], 2, "expected a row with only the key tools, got also id."),
-        ([{"tools": {"id": "w"}}, CONVERSATION, record()], 1, "tools: tools is missing."),
+        ([{"tools": {"id": "w"}}, CONVERSATION, record()], 1, "tools: missing key 'tools'."),
         ([{"tools": {"id": "", "tools": []}}, CONVERSATION], 1, "tools.id: expected a string that is not empty."),
         ([{"tools": {"id": "w", "tools": 3}}, CONVERSATION], 1, "tools: expected a list of tools, got a number."),
         (
@@ -255,7 +255,7 @@ DEFINED = "is not defined in an earlier row."
             3,
             "conversation.id: 'c' is already defined, with other content, in x.jsonl, line 2.",
         ),
-        ([{"conversation": {"messages": []}}, record()], 1, "conversation: id is missing."),
+        ([{"conversation": {"messages": []}}, record()], 1, "conversation: missing key 'id'."),
         ([{"conversation": {"id": "c", "messages": 3}}, record()], 1, "conversation.messages: expected a list of messages, got a number."),
         (
             [{"conversation": {"id": "c", "messages": [], "tools": []}}, record()],

@@ -59,13 +59,13 @@ def test_messages_of_every_kind_are_read(tmp_path: Path, message: dict[str, Any]
         ('{"messages": [{"role": "us', "not valid JSON: the row ends at column 26 inside a string"),
         ('{"messages": []} x', "not valid JSON: extra text 'x' at column 18, after the end of the value"),
         ('{"messages": [NaN]}', "NaN is not a JSON value"),
-        ("{'messages': []}", "not valid JSON: unexpected \"'messages': []}\""),
+        ("{'messages': []}", "not valid JSON: expected a key in double quotes at column 2, got \"'messages': []}\""),
         ("null", "expected an object, got null"),
         ("[1]", "messages[0]: expected an object, got a number"),
         ("5", "expected an object, got a number"),
         ('{"messages": 5}', "messages: expected a list of messages, got a number"),
         ('{"messages": [5]}', "messages[0]: expected an object, got a number"),
-        ('{"messages": [{"content": "x"}]}', "messages[0]: role is missing"),
+        ('{"messages": [{"content": "x"}]}', "messages[0]: missing key 'role'"),
         ('{"messages": [{"role": 5}]}', "messages[0].role: expected a string, got a number"),
         (
             '{"messages": [{"role": "user"}, {"role": "assistant", "tool_calls": 5}]}',
@@ -73,8 +73,8 @@ def test_messages_of_every_kind_are_read(tmp_path: Path, message: dict[str, Any]
         ),
         ('{"messages": [], "tools": 5}', "tools: expected a list of tools, got a number"),
         ('{"messages": [], "tools": [5]}', "tools[0]: expected an object with a name, got a number"),
-        ('{"messages": [], "tools": [{"type": "function"}]}', "tools[0]: name is missing"),
-        ('{"nothing": 1}', "messages is missing"),
+        ('{"messages": [], "tools": [{"type": "function"}]}', "tools[0]: missing key 'name'"),
+        ('{"nothing": 1}', "missing key 'messages'"),
         ('{"messages": [], "x": ' + "[" * 10_000 + "]" * 10_000 + "}", "nested too deeply to read"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_scenario_is_a_case(tmp_path: Path) -> None:
 def test_a_scenario_without_its_parts_is_a_bad_row(tmp_path: Path, missing: str) -> None:
     scenario = {"id": "s1", "instructions": "You are Ann.", "expected_function_calls": []}
     path = write_rows(tmp_path / "x.jsonl", scenario, {key: value for key, value in scenario.items() if key != missing})
-    with pytest.raises(BadInput, match=f"line 2: {missing} is missing"):
+    with pytest.raises(BadInput, match=f"line 2: missing key '{missing}'"):
         list(callmark.load(path))
 
 

@@ -341,7 +341,7 @@ def test_a_row_that_cannot_be_read_is_refused_with_a_sentence(tmp_path: Path, ro
     [
         (5, "messages: expected a list of messages, got a number"),
         ([5], "messages[0]: expected an object, got a number"),
-        ([{}], "messages[0]: role is missing"),
+        ([{}], "messages[0]: missing key 'role'"),
     ],
 )
 def test_a_broken_conversation_is_refused(messages: Any, sentence: str) -> None:

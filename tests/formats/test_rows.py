@@ -78,8 +78,8 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
     [
         (b'[{"a": 1}, {"a": ', 1, "x.json, item 2: not valid JSON: the row ends at column 6, before it is complete"),
         (b'[\n  {"a": 1},\n  {"a": "b', 1, "x.json, item 2: not valid JSON: the row ends at column 8 inside a string"),
-        (b'[{"a": 1}, {"a" 2}]', 1, "x.json, item 2: not valid JSON: unexpected '2}]' at column 6 (expecting ':' delimiter)"),
-        (b'[{"a": 1},]', 1, "x.json, item 2: not valid JSON: unexpected ']' at column 1 (expecting value)"),
+        (b'[{"a": 1}, {"a" 2}]', 1, "x.json, item 2: not valid JSON: expected a colon at column 6, got '2}]'"),
+        (b'[{"a": 1},]', 1, "x.json, item 2: not valid JSON: expected a JSON value at column 1, got ']'"),
         (b'[{"a": 1} {"a": 2}]', 1, """x.json: not valid JSON: expected a comma or ] after item 1, got '{"a": 2}]'"""),
         (b'[{"a": 1}', 1, "x.json: not valid JSON: expected a comma or ] after item 1, got the end of the file"),
         (b"[", 0, "x.json, item 1: not valid JSON: the row ends at column 0, before it is complete"),

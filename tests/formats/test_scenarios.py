@@ -58,9 +58,9 @@ def test_a_lone_surrogate_in_data_is_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        ({"instructions": None}, "instructions is missing"),
-        ({"instructions": ""}, "instructions is missing"),
-        ({"expected_function_calls": None}, "expected_function_calls is missing"),
+        ({"instructions": None}, "missing key 'instructions'"),
+        ({"instructions": ""}, "missing key 'instructions'"),
+        ({"expected_function_calls": None}, "missing key 'expected_function_calls'"),
         ({"instructions": 5}, "instructions: expected a string, got a number"),
         ({"id": []}, "id: expected a string, got a list"),
         ({"group": 5}, "group: expected a string, got a number"),

@@ -72,7 +72,7 @@ def test_tools_are_read_from_the_system_text(tmp_path: Path, tools: str) -> None
 
 
 def test_a_turn_without_a_speaker_is_a_bad_row(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"line 1: conversations\[0\]: from is missing"):
+    with pytest.raises(BadInput, match=r"line 1: conversations\[0\]: missing key 'from'"):
         list(callmark.load(write_rows(tmp_path / "x.jsonl", {"conversations": [{"value": "x"}]})))
 
 

@@ -111,13 +111,13 @@ def test_a_failed_trial_is_an_error_without_a_case() -> None:
     "row, reason",
     [
         (recorded(traj=5), "traj: expected a list, got a number"),
-        (recorded(traj=[{"content": "x"}]), "traj[0]: role is missing"),
+        (recorded(traj=[{"content": "x"}]), "traj[0]: missing key 'role'"),
         (recorded(trial="one"), "trial: expected an integer, got a string"),
         (recorded(trial=-1), "trial: expected an integer of at least 0, got -1"),
         (recorded(reward="good"), "reward: expected a number, got a string"),
         (recorded(task=[1]), "task_id: expected a string, got a list"),
-        (recorded(task=None), "task_id is missing"),
-        ({"task_id": 1, "traj": []}, "info is missing"),
+        (recorded(task=None), "missing key 'task_id'"),
+        ({"task_id": 1, "traj": []}, "missing key 'info'"),
     ],
 )
 def test_a_broken_row_is_refused_with_the_field(row: Any, reason: str) -> None:
@@ -129,8 +129,8 @@ def test_a_broken_row_is_refused_with_the_field(row: Any, reason: str) -> None:
 @pytest.mark.parametrize(
     "task, reason",
     [
-        ({"actions": []}, "info.task: instruction is missing"),
-        ({"instruction": "x"}, "info.task: actions is missing"),
+        ({"actions": []}, "info.task: missing key 'instruction'"),
+        ({"instruction": "x"}, "info.task: missing key 'actions'"),
         ({"instruction": "x", "actions": 3}, "info.task.actions: expected a list, got a number"),
         (None, "info.task is missing"),
     ],

@@ -139,7 +139,7 @@ def test_rules_metric_is_the_share_of_rules_that_are_followed() -> None:
 )
 def test_note_describes_the_violation(condition: dict[str, Any], steps: list[str], how: str) -> None:
     (note,) = evaluator(rule(**condition)).evaluate(attempt(transcript_of(*steps))).notes
-    assert note.sentence == f"careful: Be careful: {how}"
+    assert note.sentence == f"careful (Be careful): {how}"
 
 
 def test_note_has_the_message_and_the_call() -> None:
@@ -222,9 +222,9 @@ def test_rules_are_read_from_yaml() -> None:
         ("rules: []", "rules: expected a list of at least one rule, got an empty list"),
         ("rules: {a: 1}", "rules: expected a list of at least one rule, got an object"),
         ("rules: [never]", "rule 1: expected an object with id, says and a check, got 'never'"),
-        ("rules: [{says: x, never: f}]", "rule 1: id is missing"),
+        ("rules: [{says: x, never: f}]", "rule 1: missing key 'id'"),
         ("rules: [{id: 1, says: x, never: f}]", "rule 1: id: expected a string, got 1"),
-        ("rules: [{id: a, never: f}]", "rule 'a': says is missing"),
+        ("rules: [{id: a, never: f}]", "rule 'a': missing key 'says'"),
         ("rules: [{id: a, says: '', never: f}]", "rule 'a': says: expected a string, got an empty string"),
         ("rules: [{id: a, says: x, nevr: f}]", "rule 'a': unknown key 'nevr'. Did you mean never?"),
         ("rules: [{id: a, says: x}]", "rule 'a': expected one of before, confirmed, once_per_confirmation, never, at_most, got none"),
@@ -242,14 +242,14 @@ def test_rules_are_read_from_yaml() -> None:
         ("rules: [{id: a, says: x, never: }]", "rule 'a': never: expected a pattern or a list of them, got nothing"),
         ("rules: [{id: a, says: x, never: []}]", "rule 'a': never: expected a pattern or a list of them, got an empty list"),
         ("rules: [{id: a, says: x, before: f}]", "rule 'a': before: expected an object with first and then, got 'f'"),
-        ("rules: [{id: a, says: x, before: {first: f}}]", "rule 'a': before: then is missing"),
+        ("rules: [{id: a, says: x, before: {first: f}}]", "rule 'a': before: missing key 'then'"),
         (
             "rules: [{id: a, says: x, before: {frist: f, then: g}}]",
             "rule 'a': before: unknown key 'frist'. Did you mean first?",
         ),
         ("rules: [{id: a, says: x, at_most: {times: -1, calls: f}}]", "rule 'a': times: expected an integer of at least 0, got -1"),
         ("rules: [{id: a, says: x, at_most: {times: true, calls: f}}]", "rule 'a': times: expected an integer of at least 0, got True"),
-        ("rules: [{id: a, says: x, at_most: {calls: f}}]", "rule 'a': at_most: times is missing"),
+        ("rules: [{id: a, says: x, at_most: {calls: f}}]", "rule 'a': at_most: missing key 'times'"),
         (
             "rules: [{id: a, says: x, never: f, words: [ja]}]",
             "rule 'a': words can be used only with confirmed and once_per_confirmation, not with never",

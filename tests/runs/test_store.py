@@ -42,7 +42,7 @@ def test_a_written_manifest_is_read_back(tmp_path: Path) -> None:
         (b"[]", "run.json: expected an object, got a list"),
         (b"{}", "run.json: version: expected 1, got no version"),
         (b'{"version": 2}', "run.json: version: expected 1, got 2"),
-        (b'{"version": 1}', "run.json: name is missing"),
+        (b'{"version": 1}', "run.json: missing key 'name'"),
         (b"\xff", "run.json: not valid JSON: "),
         (b"[" * 100_000, "run.json: expected an object, got a list"),
         (b'{"name": "\\ud800"}', "run.json: not valid JSON: "),
@@ -121,7 +121,7 @@ def test_a_given_name_is_refused_where_its_folder_is_not_empty(tmp_path: Path) -
         assert "Choose another --name" in error.value.hint
 
 
-@pytest.mark.parametrize("parent, reason", [("file", "Not a directory"), ("x" * 300, "File name too long"), ("/proc/nowhere", "")])
+@pytest.mark.parametrize("parent, reason", [("file", "Not a directory"), ("x" * 300, "the name is too long"), ("/proc/nowhere", "")])
 def test_a_folder_that_cannot_be_created_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parent: str, reason: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()

@@ -62,7 +62,7 @@ class DetailTally:
         self._functions.add(grade)
         self._reasons.add(grade)
 
-    def details(self, scores: Mapping[str, Score], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
+    def details(self, scores: Mapping[str, Score], metrics: Mapping[str, Metric], *, scored: int, malformed: int) -> Details:
         """Return the details so far. The scores, metric definitions and counts are for the interpretations."""
         breakdowns, table = self._breakdowns.breakdowns(), self._functions.table()
         interpretations = interpret(
@@ -70,8 +70,7 @@ class DetailTally:
             metrics,
             scenario_types=breakdowns.by_scenario_type,
             functions=table,
-            graded=graded,
-            errors=errors,
+            scored=scored,
             malformed=malformed,
         )
         trials, recorded_trials = (

@@ -45,19 +45,19 @@ class GateCheck(Struct, frozen=True):
 def gate_measures(gate: Gate, metrics: Mapping[str, Metric], *, pass_metric: str) -> dict[str, Measure]:
     """Return the measures that the thresholds of a gate are about, by name.
 
-    A gate without thresholds, unknown metrics, a drop without a baseline and impossible numbers raise `BadInput`.
+    A gate without thresholds, unknown metrics, a drop without a baseline and impossible numbers raise `BadInput` that names the field.
     """
     if not gate.min and not gate.max_drop and gate.max_errors is None:
         raise BadInput("the gate has no thresholds: every run would pass", "Pass at least one, for example --min call.score=0.9.")
     measures: dict[str, Measure] = {}
-    for option, thresholds in (("min", gate.min), ("max-drop", gate.max_drop)):
+    for key, thresholds in (("min", gate.min), ("max_drop", gate.max_drop)):
         for name, threshold in thresholds.items():
             measures[name] = parse_measure(name, metrics, pass_metric=pass_metric)
-            _validate_threshold(f"--{option}: {name}", threshold, measures[name].definition, drop=option == "max-drop")
+            _validate_threshold(f"{key}: {name}", threshold, measures[name].definition, drop=key == "max_drop")
     if gate.max_drop and not gate.baseline:
-        raise BadInput("--max-drop needs a baseline", "Pass it with --baseline RUN.")
+        raise BadInput("max_drop needs a baseline", "Pass it with --baseline RUN.")
     if gate.max_errors is not None and gate.max_errors < 0:
-        raise BadInput(f"--max-errors: expected an integer of at least 0, got {gate.max_errors}")
+        raise BadInput(f"max_errors: expected an integer of at least 0, got {gate.max_errors}")
     return measures
 
 
@@ -79,13 +79,15 @@ def _validate_threshold(option: str, threshold: float, metric: Metric, *, drop: 
 class Measured(Struct, frozen=True):
     """What the thresholds of a gate are checked against: scored cases and errors of the run, and each measure, None if no case has it.
 
-    `changes` are the changes from the baseline; without a baseline, it is empty.
+    `changes` are the changes from the baseline; without a baseline, it is empty. `trials` is the number of trials, for pass@k and pass^k.
     """
 
     scored: int
     errors: int
     estimates: Mapping[str, Estimate | None]
     changes: Mapping[str, MetricChange | None] = {}
+    measures: Mapping[str, Measure] = {}
+    trials: int = 0
 
 
 def check_gate(gate: Gate, measured: Measured, *, unfinished: str = "") -> list[GateCheck]:
@@ -93,7 +95,7 @@ def check_gate(gate: Gate, measured: Measured, *, unfinished: str = "") -> list[
     checks = [GateCheck("finished", "run", False, unfinished)] if unfinished else []
     if not measured.scored:
         checks.append(GateCheck("scored", "scored cases", False, "0: nothing to check"))
-    checks += [_check_min(name, threshold, measured.estimates.get(name)) for name, threshold in gate.min.items()]
+    checks += [_check_min(name, threshold, measured) for name, threshold in gate.min.items()]
     checks += [_check_drop(name, threshold, measured.changes.get(name), gate.significant) for name, threshold in gate.max_drop.items()]
     if gate.max_errors is not None:
         met = measured.errors <= gate.max_errors
@@ -102,9 +104,12 @@ def check_gate(gate: Gate, measured: Measured, *, unfinished: str = "") -> list[
     return checks
 
 
-def _check_min(name: str, threshold: float, estimate: Estimate | None) -> GateCheck:
+def _check_min(name: str, threshold: float, measured: Measured) -> GateCheck:
+    estimate = measured.estimates.get(name)
     if estimate is None:
-        return GateCheck("min", name, False, f"not measured, expected at least {_format(threshold)}")
+        k = measured.measures[name].k if name in measured.measures else 0
+        few = f"needs at least {k} trials; the run has {measured.trials}" if 0 < measured.trials < k else ""
+        return GateCheck("min", name, False, few or f"not measured, expected at least {_format(threshold)}")
     met = estimate.mean >= threshold - _EPSILON
     return GateCheck("min", name, met, f"{_format_beside(estimate.mean, threshold)} {'≥' if met else '<'} {_format(threshold)}")
 
@@ -165,6 +170,8 @@ def parse_thresholds(texts: Sequence[str], option: str) -> Mapping[str, float]:
 
 
 def gate_headline(checks: Sequence[GateCheck]) -> str:
-    """Return `2 of 3 thresholds met`."""
+    """Return `2 of 3 thresholds met`; `1 of 2 checks passed` where one of them is about the run itself."""
     met = sum(check.met for check in checks)
+    if any(check.condition in ("finished", "scored") for check in checks):
+        return f"{met:,} of {pluralize(len(checks), 'check')} passed"
     return f"{met:,} of {pluralize(len(checks), 'threshold')} met"

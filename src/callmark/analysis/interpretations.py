@@ -21,11 +21,11 @@ HIGH, LOW = 0.9, 0.75  # means from HIGH on are "high", means below LOW are "low
 APART = 0.1  # the difference from which on precision and recall differ, unless both are high
 VARIES = 0.25  # the difference between the best and the worst scenario type from which on reliability is "variable"
 MIN_CASES = 5  # fewer cases or calls are not ranked: a single one would change the number too much
-MANY_UNREADABLE = 0.05  # of all predictions
+MANY_MALFORMED = 0.05  # of the scored predictions
 MOST_NAMED = 3
 _Z = 1.959964  # of a 95% interval
 
-_UNREADABLE_CHECKS = [
+_MALFORMED_CHECKS = [
     "Check that the model's output follows the expected chat format.",
     "Check that the arguments of its calls are valid JSON.",
     "Check that max_tokens is high enough, so that no output is truncated, and that temperature is low enough for valid JSON.",
@@ -92,15 +92,16 @@ def interpret(
     *,
     scenario_types: Sequence[Slice] = (),
     functions: FunctionTable | None = None,
-    graded: int = 0,
-    errors: int = 0,
+    scored: int = 0,
     malformed: int = 0,
 ) -> list[Interpretation]:
-    """Return all interpretations of a run.
+    """Return all interpretations of a run; none with fewer than `MIN_CASES` scored predictions.
 
-    `graded` is the number of predictions, `errors` the number of errors among them, `malformed` the number of malformed calls.
+    `scored` is the number of scored predictions, `malformed` the number of malformed calls in them.
     """
-    found = [*interpret_bands(scores, metrics), *interpret_unreadable(graded, errors, malformed)]
+    if scored < MIN_CASES:
+        return []
+    found = [*interpret_bands(scores, metrics), *interpret_malformed(scored, malformed)]
     found += [*interpret_precision_and_recall(scores), *interpret_reliability(scores, scenario_types)]
     if functions is not None:
         found += [*interpret_functions(functions.functions), *interpret_arguments(functions.arguments)]
@@ -126,12 +127,12 @@ def _band_text(metric: Metric, score: Score) -> str:
     return f"{metric.band_range(score.mean, score.low, score.high)}{colon}{advice}"
 
 
-def interpret_unreadable(graded: int, errors: int, malformed: int) -> list[Interpretation]:
-    """Return DeepFabric's "high processing errors": many errors or malformed calls."""
-    if not errors + malformed or errors + malformed < MANY_UNREADABLE * graded:
+def interpret_malformed(scored: int, malformed: int) -> list[Interpretation]:
+    """Return DeepFabric's "high processing errors" for many malformed calls. Infrastructure errors are not the model's and do not count."""
+    if not malformed or malformed < MANY_MALFORMED * scored:
         return []
-    text = f"{pluralize(errors, 'error')} and {pluralize(malformed, 'malformed call')} in {pluralize(graded, 'prediction')}"
-    return [Interpretation("processing errors", text, list(_UNREADABLE_CHECKS))]
+    text = f"{pluralize(malformed, 'malformed call')} in {pluralize(scored, 'scored prediction')}"
+    return [Interpretation("processing errors", text, list(_MALFORMED_CHECKS))]
 
 
 def interpret_precision_and_recall(scores: Mapping[str, Score]) -> list[Interpretation]:
@@ -150,7 +151,7 @@ def interpret_reliability(scores: Mapping[str, Score], scenario_types: Sequence[
         return [Interpretation(name, "high: business processes are followed correctly")]
     if all(score.is_below(LOW) for score in compared):
         low = "consistently low" if len(types) > 1 else "low"
-        return [Interpretation(name, f"{low}: fundamental issues in following business processes")]
+        return [Interpretation(name, f"{low}: few conversations have exactly the expected calls")]
     if round(compared[-1].mean - compared[0].mean, 9) < VARIES or not compared[-1].is_above(compared[0]):
         return []
     best, worst = (f"{each.name} {format_score(each.means[name])}" for each in (types[-1], types[0]))
@@ -167,7 +168,7 @@ def interpret_functions(functions: Sequence[FunctionSummary]) -> list[Interpreta
     if not weakest:
         return []
     checks = [_function_text(function) for _, function in weakest[:MOST_NAMED]]
-    return [Interpretation("tools", "some tools have low precision or recall: improve these first", checks)]
+    return [Interpretation("tools", "some tools have low precision or recall: look at these first", checks)]
 
 
 def interpret_arguments(arguments: Sequence[ArgumentSummary]) -> list[Interpretation]:
@@ -205,8 +206,12 @@ def _weakness(function: FunctionSummary) -> float:
 
 
 def _function_text(function: FunctionSummary) -> str:
-    numbers = [] if function.precision is None else [f"precision {format_score(function.precision)} ({function.actual:,} actual)"]
-    numbers += [] if function.recall is None else [f"recall {format_score(function.recall)} ({function.expected:,} expected)"]
+    """Return the check of a weak function, with precision or recall, or with both where neither is high."""
+    numbers = []
+    if function.precision is not None and function.precision < HIGH:
+        numbers.append(f"precision {format_score(function.precision)} ({function.actual:,} actual)")
+    if function.recall is not None and function.recall < HIGH:
+        numbers.append(f"recall {format_score(function.recall)} ({function.expected:,} expected)")
     return f"Check that {function.name} is called where it should be: {', '.join(numbers)}."
 
 

@@ -74,6 +74,7 @@ class CaseValues:
             found = {name: grade.metrics[name] for name in metrics if name in grade.metrics} if is_scored(grade) else {}
             trials.setdefault(grade.case, {})[grade.trial] = (grade.scenario_type, found)
             self._conversations[grade.case] = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
+        self.trials = max(map(len, trials.values()), default=0)  # the most of any case
         self._values = {measure.name: _values(measure, trials) for measure in measures}
 
     def check_scenario_types(self) -> None:

@@ -4,6 +4,7 @@ Errors are counted and excluded from all metrics; evaluator errors are excluded 
 are 0 and there is no metric. Decision points of one conversation, and the trials of one case, are one cluster.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -96,7 +97,7 @@ class Summary(Struct, frozen=True):
         graded: Number of predictions: those scored, errors, and those with only evaluator errors.
         scored: Number of predictions that are scored.
         errors: Number of errors, which are excluded from scores.
-        conversations: Number of conversations that the cases were cut from.
+        conversations: Number of conversations that the cases were cut from, errors included.
         correct: Number of predictions in which every call is correct.
         correct_tools_only: Number of predictions with the right tools and wrong arguments.
         metrics: Mean, interval and count of each metric, by full name.
@@ -112,6 +113,7 @@ class Summary(Struct, frozen=True):
         evaluator_errors: Errors of evaluators, by evaluator.
         pooled: Metrics pooled over all predictions, by full name.
         categories: For each evaluator that returns categories, the counts by expected and actual category.
+        scored_conversations: Number of conversations with a scored case: those that the intervals are over.
     """
 
     cases: int
@@ -134,6 +136,7 @@ class Summary(Struct, frozen=True):
     evaluator_errors: dict[str, EvaluatorErrors] = {}
     pooled: dict[str, PooledMetric] = {}
     categories: dict[str, dict[str, dict[str, int]]] = {}  # by evaluator: expected category, actual category, count
+    scored_conversations: int = 0
 
 
 class Tally:
@@ -156,6 +159,8 @@ class Tally:
         self._last_case = ""
         self._cases = self._graded = self._scored = self._errors = self._correct = self._correct_tools_only = 0
         self._clusters = ClusterTally()  # the sums of each metric, and their counts
+        self._last_conversation: str | None = None
+        self._conversation_hashes = array("q")  # of each stretch of grades of one conversation
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
         self._origins: Counter[tuple[FaultKind, str, str]] = Counter()
         self._tools: dict[str, list[float]] = {}
@@ -178,6 +183,10 @@ class Tally:
         if grade.case != self._last_case:
             self._last_case = grade.case
             self._cases += 1
+            conversation = _conversation_of(grade)
+            if conversation != self._last_conversation:
+                self._last_conversation = conversation
+                self._conversation_hashes.append(hash(conversation))
         if grade.usage is not None:
             self._add_usage(grade.usage)
         if grade.error:
@@ -229,7 +238,7 @@ class Tally:
             self._graded,
             self._scored,
             self._errors,
-            clusters.total(),
+            len(set(self._conversation_hashes)),
             self._correct,
             self._correct_tools_only,
             metrics,
@@ -248,6 +257,7 @@ class Tally:
                 evaluator: {expected: dict(actual.most_common()) for expected, actual in sorted(matrix.items())}
                 for evaluator, matrix in self._categories.items()
             },
+            clusters.total(),
         )
 
     def _estimate(self, name: str, clusters: Mapping[Cluster, int]) -> Estimate:
@@ -268,7 +278,7 @@ class Tally:
             return None
         malformed = self._faults["malformed_call"].total() if "malformed_call" in self._faults else 0
         scores = {name: Score(found.mean, found.low, found.high) for name, found in metrics.items()}
-        return self._details.details(scores, self._definitions, graded=self._graded, errors=self._errors, malformed=malformed)
+        return self._details.details(scores, self._definitions, scored=self._scored, malformed=malformed)
 
     def _add_usage(self, usage: Usage) -> None:
         self._seconds[float(f"{usage.seconds:.3g}")] += 1
@@ -286,8 +296,7 @@ class Tally:
         return UsageSummary(number, latency["p50"], latency["p95"], self._input_tokens, self._output_tokens, self._cost, self._retries)
 
     def _add_metrics(self, grade: GradeRecord) -> None:
-        name = grade.conversation if grade.conversation is not None else f"\0{grade.case}"
-        self._clusters.add(name, tuple(grade.metrics), (*grade.metrics.values(), 1.0))
+        self._clusters.add(_conversation_of(grade), tuple(grade.metrics), (*grade.metrics.values(), 1.0))
 
         for metric, (numerator, denominator) in grade.pooled.items():
             sums = self._pooled.get(metric)
@@ -349,6 +358,11 @@ class Tally:
 
     def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
         return FaultExample(name, count, self._origins[kind, name, "hallucinated"], self._origins[kind, name, "elsewhere"])
+
+
+def _conversation_of(grade: GradeRecord) -> str:
+    """Return the conversation of a grade; a case without one is its own."""
+    return grade.conversation if grade.conversation is not None else f"\0{grade.case}"
 
 
 def is_scored(grade: GradeRecord) -> bool:

@@ -112,7 +112,9 @@ def export_batch(
     spec = read_spec(chosen.model, Keys.here())
     path = spec.provider.capabilities.batch_path
     if not path:
-        raise BadInput(f"{spec.shown}: this provider has no batch API", "Use openai:NAME, azure:DEPLOYMENT or vllm:NAME.")
+        raise BadInput(
+            f"{spec.shown}: this provider has no batch API in OpenAI's format", "Use openai:NAME, azure:DEPLOYMENT or vllm:NAME."
+        )
     check_params(chosen.params)
     dataset = cases if isinstance(cases, Dataset) else load(cases, cases=True)
     requests = batch_lines(islice(as_cases(dataset), limit), spec.name, chosen, path=path)

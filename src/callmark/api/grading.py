@@ -135,7 +135,7 @@ def _grade_cases(
             return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
     selection = select_cases(cases)
     if selection.path and not os.path.exists(selection.path) and (near := suggest_run(selection.path)):
-        raise BadInput(f"{scrub(selection.path)}: no such file{near}")
+        raise BadInput(f"{scrub(selection.path)}: no such file or run{near}")
     with ExitStack() as stack:
         files = _prediction_files(predictions, stack)
         return grade_predictions(
@@ -183,7 +183,7 @@ def _regrade(folder: RunFolder, settings: GradingSettings, options: GradeOptions
     if "policy" in before.grading.options and "policy" not in settings.options:
         settings = settings.with_options("policy", **before.grading.options["policy"])
     if warn and (changed := settings.differences(before.grading)):
-        warn(f"graded with different settings than before: {', '.join(changed)}.")
+        warn(f"settings changed since the last grading: {', '.join(changed)}.")
     return regrade(folder, settings, options=options)
 
 
@@ -191,6 +191,8 @@ def refuse_with_run(run: object, given: Mapping[str, object]) -> None:
     """Raise `BadInput` for options that cannot be combined with a run."""
     for name, value in given.items():
         if value is not None:
+            if name in ("out", "name"):
+                raise BadInput(f"--{name} cannot be used when a run is graded again: the result is saved in {run}")
             raise BadInput(
                 f"--{name} cannot be used with {run}, which is a run: its own predictions are graded again",
                 "To grade a predictions file, pass the cases file instead of the run.",

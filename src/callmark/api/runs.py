@@ -18,7 +18,7 @@ from callmark.config import FILE_NAME, read_config
 from callmark.errors import BadInput
 from callmark.reporting.junit import junit, markdown
 from callmark.reporting.safety import one_line
-from callmark.runs.compare import compare
+from callmark.runs.compare import compare, other_cases, refuse_other_cases
 from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
 from callmark.wording import pluralize
@@ -34,12 +34,14 @@ class GateResult(Struct, frozen=True):
         folder: Folder of the run.
         checks: One check per threshold, with both numbers.
         warnings: Sentences about the comparison, such as different grading settings.
+        coverage: How many predictions are scored, and the number of errors; empty without errors.
     """
 
     run: str
     folder: str
     checks: list[GateCheck]
     warnings: list[str]
+    coverage: str = ""
 
     @property
     def passed(self) -> bool:
@@ -55,7 +57,7 @@ class GateResult(Struct, frozen=True):
 
     def to_markdown(self) -> str:
         """Return the checks as Markdown, for a pull request."""
-        return markdown(self.run, self.checks)
+        return markdown(self.run, self.checks, self.coverage)
 
 
 class ReportFile(Struct, frozen=True):
@@ -65,7 +67,8 @@ class ReportFile(Struct, frozen=True):
         path: Path of the file.
         size: Size in bytes; 0 for standard output.
         left_out: Number of conversations that did not fit, by run.
-        warnings: A sentence for each run whose dataset is missing or has changed, so that parts of its cases are not shown.
+        warnings: A sentence for each run whose dataset is missing or has changed, so that parts of its cases are not shown, and for each
+            run with another dataset than the first.
     """
 
     path: str
@@ -127,9 +130,9 @@ def gate(
         baseline=base or configured.baseline,
         significant=significant or configured.significant,
     )
-    for option, given in (("--baseline", base), ("--significant", significant)):
+    for option, given in (("baseline", base), ("significant", significant)):
         if given and not thresholds.max_drop:
-            raise BadInput(f"{option} has no effect without --max-drop", "Pass --max-drop METRIC=NUMBER, the largest drop allowed.")
+            raise BadInput(f"{option} has no effect without max_drop", "Pass --max-drop METRIC=NUMBER, the largest drop allowed.")
     measures = _gate_measures(thresholds, configured, opened, config or FILE_NAME)
     of_cases = [measure for name, measure in measures.items() if name not in opened.info.metrics]
     values = CaseValues(of_cases, opened.grades() if of_cases else ())
@@ -143,6 +146,7 @@ def gate(
     warnings: list[str] = []
     if thresholds.max_drop and summary.scored:
         before = baseline if isinstance(baseline, Run) else Run(thresholds.baseline)
+        refuse_other_cases(before, opened, "Run the baseline model on the same dataset.")
         (against,) = compare(before, opened)
         base_values = CaseValues(of_cases, before.grades() if of_cases else ())
         changes = {**against.comparison.metrics, **{measure.name: values.compare(base_values, measure) for measure in of_cases}}
@@ -151,8 +155,10 @@ def gate(
             warnings.append(f"{opened.folder} and {before.folder} were graded with different settings: {settings}")
         if unfinished := _unfinished(before):
             warnings.append(f"the baseline is unfinished: {unfinished}")
-    checks = check_gate(thresholds, Measured(summary.scored, summary.errors, estimates, changes), unfinished=_unfinished(opened))
-    return GateResult(opened.label, str(opened.folder), checks, warnings)
+    measured = Measured(summary.scored, summary.errors, estimates, changes, measures, values.trials)
+    checks = check_gate(thresholds, measured, unfinished=_unfinished(opened))
+    coverage = f"scored {summary.scored:,} of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
+    return GateResult(opened.label, str(opened.folder), checks, warnings, coverage)
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:
@@ -170,8 +176,7 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
         The report: its path, its size, and the number of conversations that did not fit.
 
     Raises:
-        BadInput: No run is given, a run is given twice, the runs have different cases, a folder is not a graded run, or `out` is a file of
-            a run.
+        BadInput: No run is given, a run is given twice, a folder is not a graded run, or `out` is a file of a run.
         StorageError: The file cannot be written.
     """
     from callmark.viewer.report import write_report
@@ -180,7 +185,7 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     target = fspath(out) if out is not None else (opened[0].folder.file("report.html") if opened else "report.html")
     for run in opened:
         refuse_run_file(run, target)
-    warnings: list[str] = []
+    warnings = [f"{sentence}: their cases are matched by ID" for run in opened[1:] if (sentence := other_cases(opened[0], run))]
     left_out = write_report(opened, target, warn=warnings.append, replace=out is None)
     return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
@@ -232,7 +237,7 @@ def refuse_run_file(run: Run, path: str) -> None:
 
 
 def _gate_measures(gate: Gate, configured: Gate, run: Run, file: str) -> dict[str, Measure]:
-    """Return what the thresholds are about. For an unknown metric in the table `[gate]`, `BadInput` names the file."""
+    """Return what the thresholds are about. For a problem in the table `[gate]`, `BadInput` names the file."""
     pass_metric = "process.reliability" if run.scenarios else "call.pass"
     for key, thresholds in (("min", configured.min), ("max_drop", configured.max_drop)):
         for name in thresholds:
@@ -240,6 +245,11 @@ def _gate_measures(gate: Gate, configured: Gate, run: Run, file: str) -> dict[st
                 parse_measure(name, run.info.metrics, pass_metric=pass_metric)
             except BadInput as error:
                 raise BadInput(f"{scrub(file)}: [gate] {key}: {error}", error.hint) from None
+    if configured.min or configured.max_drop or configured.max_errors is not None:
+        try:
+            gate_measures(structs.replace(configured, baseline=gate.baseline), run.info.metrics, pass_metric=pass_metric)
+        except BadInput as error:
+            raise BadInput(f"{scrub(file)}: [gate] {error}", error.hint) from None
     return gate_measures(gate, run.info.metrics, pass_metric=pass_metric)
 
 

@@ -24,6 +24,7 @@ from callmark.wording import did_you_mean
 
 RECORDED = "expected"  # in a rule, the recorded value
 _WORDS = ("exact", "similar")
+_EXAMPLE = 'Example of a matcher: { "$any" = true }'
 _SAMPLES = ("text", "2025-05-10", 1)  # one recorded value of each type that a matcher may need
 
 
@@ -65,11 +66,11 @@ def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
         if isinstance(rule.match, str):
             if rule.match not in _WORDS:
                 suggestion = did_you_mean(rule.match, _WORDS)
-                raise BadInput(f"match: {rule.pattern!r}: expected exact, similar or a matcher, got {rule.match!r}{suggestion}")
+                raise BadInput(f"match: {rule.pattern!r}: expected exact, similar or a matcher, got {rule.match!r}{suggestion}", _EXAMPLE)
         elif not is_matcher(rule.match):
             raise BadInput(
                 f"match: {rule.pattern!r}: expected exact, similar or a matcher, got {rule.match!r:.40}",
-                "Example of a matcher: {'$any' = true}",
+                _EXAMPLE,
             )
         elif problem := _usage_problem(rule):
             raise BadInput(f"match: {problem}")

@@ -316,7 +316,7 @@ def replace_calls(text: Text, calls: Sequence[Text]) -> bytes:
 
 
 def explain_validation_error(error: str, prefix: str = "") -> str:
-    """Return msgspec's message about a field as `FIELD: expected X, got Y` or `FIELD: KEY is missing`.
+    """Return msgspec's message about a field as `FIELD: expected X, got Y` or `FIELD: missing key 'KEY'`.
 
     Without a prefix, a message about the value as a whole has no field.
     """
@@ -326,7 +326,7 @@ def explain_validation_error(error: str, prefix: str = "") -> str:
         of = " of calls" if field.endswith("tool_calls") else " of messages" if field.endswith("messages") else ""
         problem = f"expected {_EXPECTED_TYPES.get(expected, expected)}{of}, got {_FOUND_TYPES.get(got, got)}"
     elif missing := _MISSING.search(error):
-        field, problem = _field_name(prefix, missing[2]), f"{missing[1]} is missing"
+        field, problem = _field_name(prefix, missing[2]), f"missing key {missing[1]!r}"
     elif placed := _PLACED.fullmatch(error):
         field, problem = _field_name(prefix, placed[2]), placed[1].lower()
     else:

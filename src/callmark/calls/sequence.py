@@ -4,7 +4,7 @@
     NAME(arg=value)   … and whose argument has that value: JSON, or a bare word that may be a glob; separate several with commas
     NAME(arg=$result) … and whose argument is the result of the previous step: its whole text, or its field of that name
     A > B             B is the next call after the first A
-    A >> B            B is any later call
+    A >> B            some call after the first A is B
 
 Steps are matched from left to right. The first step is always the first call that matches it; after `>>`, every later call is tried. A
 malformed call matches no step, but counts as a call in the sequence.

@@ -38,7 +38,7 @@ def read_tool(value: Any, *, where: str = "the tool") -> Tool:
     body = inner if isinstance(inner, dict) else value
     name = body.get("name")
     if not isinstance(name, str) or not name:
-        raise BadInput(f"{where}: name is missing")
+        raise BadInput(f"{where}: missing key 'name'")
     schema: Any = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if body.get(key) is not None), {})
     if isinstance(schema, list):
         schema = _schema_from_list(schema)

@@ -64,7 +64,7 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
                 "format_name",
                 group="Input",
                 metavar="FORMAT",
-                show_default="detected",
+                show_default="auto-detected",
                 help=f"Input format: {join_or(registry.BUILT_IN['formats'])}.",
             ),
         ):
@@ -175,4 +175,4 @@ def print_stderr(text: str) -> None:
 
 def print_warning(sentence: str) -> None:
     """Print a warning on standard error. Names from data in it are on one line already."""
-    print_stderr(f"callmark: {sentence}")
+    print_stderr(f"callmark: warning: {sentence}")

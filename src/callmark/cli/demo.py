@@ -1,10 +1,12 @@
 """`callmark demo`: the main workflow from start to end, offline, on data from the package."""
 
+import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
+from hashlib import sha256
 from io import StringIO
 from itertools import count
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from callmark.cli.help import Command, argument, option
-from callmark.errors import CallmarkError, StorageError
+from callmark.errors import BadInput, CallmarkError, StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -186,8 +188,12 @@ def command(demo_name: str, out: str, verbose: bool) -> None:
 
     demo = DEMOS[demo_name]
     folder = Path(out)
+    written = DemoFiles(folder, demo)
     try:
+        if folder.is_file():
+            raise BadInput(f"-o: expected a folder, got the file {out}")
         folder.mkdir(parents=True, exist_ok=True)
+        written.refuse_others()
         for name in demo.files:
             (folder / Path(name).name).write_bytes((files("callmark.worlds") / name).read_bytes())
     except OSError as error:
@@ -201,17 +207,54 @@ def command(demo_name: str, out: str, verbose: bool) -> None:
         runs = [shlex.quote(str(manifest.parent)) for manifest in manifests]
         return command_line.format(folder=shlex.quote(out), data=shlex.quote(data), runs=" ".join(runs), run=runs, python=python)
 
-    for number, step in enumerate(demo.steps, 1):
-        console.print(Text(f"{number}. {step.title}", style="bold magenta"), soft_wrap=True)
-        console.print(Text(f"$ callmark {fill(step.command)}", style="bold"), soft_wrap=True)
-        arguments = shlex.split(fill(step.command, python=sys.executable.replace(" ", r"\ ") + " -P"))
-        for line in _run_step(console, arguments, step.result, verbose=verbose):
-            console.print(Text(f"  {line}"), soft_wrap=True)
-        console.print()
+    try:
+        for number, step in enumerate(demo.steps, 1):
+            console.print(Text(f"{number}. {step.title}", style="bold magenta"), soft_wrap=True)
+            console.print(Text(f"$ callmark {fill(step.command)}", style="bold"), soft_wrap=True)
+            arguments = shlex.split(fill(step.command, python=sys.executable.replace(" ", r"\ ") + " -P"))
+            for line in _run_step(console, arguments, step.result, verbose=verbose):
+                console.print(Text(f"  {line}"), soft_wrap=True)
+            console.print()
+    finally:
+        written.remember()
     console.print(Text.assemble(("Report: ", "bold magenta"), demo.report.format(folder=out), " (open it in a browser)"), soft_wrap=True)
     console.print(Text("Next, try:", style="bold magenta"))
     for next_command in demo.next_commands:
         console.print(Text(f"  callmark {fill(next_command)}", style="bold"), soft_wrap=True)
+
+
+class DemoFiles:
+    """The files that a demo writes into its folder. Their digests are stored there, so that a demo replaces its own files and no others."""
+
+    def __init__(self, folder: Path, demo: Demo) -> None:
+        steps = " ".join(step.command for step in demo.steps)
+        names = [*(Path(name).name for name in demo.files), *re.findall(r"(?:-o|--rejects) \{folder\}/(\S+\.\w+)", steps)]
+        self._paths = [folder / name for name in dict.fromkeys(names)]
+        self._digests = folder / ".callmark-demo.json"
+
+    def refuse_others(self) -> None:
+        """Raise `BadInput` for a file that exists and is not one that a demo wrote."""
+        known = self._known()
+        for path in self._paths:
+            if path.exists() and (not path.is_file() or known.get(path.name) != _digest(path)):
+                raise BadInput(f"{path} exists, and the demo did not write it", "Pass another folder with -o DIR.")
+
+    def remember(self) -> None:
+        """Store the digests of the files that exist."""
+        digests = {path.name: _digest(path) for path in self._paths if path.is_file()}
+        with suppress(OSError):
+            self._digests.write_text(json.dumps({**self._known(), **digests}, indent=2) + "\n", encoding="utf-8")
+
+    def _known(self) -> dict[str, str]:
+        try:
+            known = json.loads(self._digests.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
 
 
 def _run_step(console: "Console", arguments: list[str], patterns: Sequence[str], *, verbose: bool) -> list[str]:

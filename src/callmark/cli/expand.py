@@ -110,7 +110,7 @@ def command(
     console.print(f"{pluralize(counts['decision_points'], 'decision point')} → {target}", style="bold", soft_wrap=True)
     for key, note in _NOTES.items():
         if counts[key]:
-            console.print(f"  {counts[key]:,} {note}", style="dim")
+            console.print(f"  {counts[key]:,} {note[counts[key] > 1]}", style="dim")
     if not counts["decision_points"]:
         console.print("  No conversation calls a tool. --abstain adds cases that expect no call.", style="dim")
 
@@ -157,8 +157,11 @@ def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) ->
         yield point, histories
 
 
-_NOTES = {
-    "abstentions": "expect no call",
-    "end_in_assistant": "end with an assistant message: the text that precedes the call in the same turn",
-    "malformed": "expect a malformed call: callmark lint lists them",
+_NOTES = {  # for one decision point, for several
+    "abstentions": ("expects no call", "expect no call"),
+    "end_in_assistant": (
+        "prompt ends with assistant text from the same turn as the expected call",
+        "prompts end with assistant text from the same turn as the expected call",
+    ),
+    "malformed": ("expects a malformed call (callmark lint lists it)", "expect a malformed call (callmark lint lists them)"),
 }

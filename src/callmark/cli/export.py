@@ -49,7 +49,7 @@ def grader(out: str) -> None:
     required=True,
     help="openai:NAME, azure:DEPLOYMENT, vllm:NAME, or a name from callmark.toml.",
 )
-@model_options()
+@model_options(parse=False)
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
 @option("--limit", group="Input", metavar="N", type=POSITIVE_INTEGER, help="Use only the first N decision points.")
 @dataset_options()

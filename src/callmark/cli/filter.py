@@ -56,12 +56,11 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
       get_user(id=$result)   the argument equals the result of the previous
                              step, or its field of the same name
       A > B                  the next call after the first A is B
-      A >> B                 any later call is B
+      A >> B                 some call after the first A is B
     """
     from callmark.api.datasets import filter as filter_rows
 
-    refuse_same_file(out=out, rejects=options.rejects)
-    refuse_same_file(file=file, rejects=options.rejects)
+    refuse_same_file(file=file, out=out, rejects=options.rejects)
     with options.reader() as reader:
         dataset = reader.open(file)
         counts = filter_rows(dataset, out=out, rejects=reader.rejects, **rules).counts

@@ -1,15 +1,18 @@
 """`callmark gate`: check a run against thresholds; exit status 0 or 1."""
 
+import re
 from pathlib import Path
 
 import click
 
 from callmark.cli.dataset_options import JSON_HELP, print_warning
-from callmark.cli.exit_status import CHECK_FAILED
+from callmark.cli.exit_status import CHECK_FAILED, set_status
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import Integer
-from callmark.errors import StorageError
-from callmark.reporting.safety import escape_breaks, indent_breaks
+from callmark.errors import BadInput, StorageError
+from callmark.reporting.safety import indent_breaks
+
+_PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=: | needs| has no)|(?<= without )max_drop$")
 
 
 @click.command(
@@ -40,7 +43,12 @@ from callmark.reporting.safety import escape_breaks, indent_breaks
     metavar="METRIC=NUMBER",
     help="Fail if METRIC is more than NUMBER below the baseline. Repeatable.",
 )
-@option("--significant", group="Thresholds", is_flag=True, help="Ignore drops that are within noise (p >= .05).")
+@option(
+    "--significant",
+    group="Thresholds",
+    is_flag=True,
+    help="Ignore drops that are within noise: p is .05 or more, or the interval includes 0.",
+)
 @option("--junit", group="Output", metavar="FILE", help="Write the results as JUnit XML.")
 @option("--summary", group="Output", metavar="FILE", help="Append a Markdown summary to FILE, for example for a pull request.")
 @option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run and exit.")
@@ -62,27 +70,32 @@ def command(
     """Check a run against thresholds, for CI.
 
     Prints one line per threshold. Set thresholds on the command line or in [gate] of callmark.toml; the command line overrides the
-    file. METRIC is one of --list, METRIC:TYPE a metric of one scenario type, and pass^3 or pass@3 the probability that all or at least one
-    of three trials pass. A run that is unfinished or has no scored cases never passes.
+    file. METRIC is a metric from --list, or METRIC:TYPE for one scenario type. pass^3 is the probability that all of three trials pass;
+    pass@3, that at least one passes. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds
     from callmark.api.runs import gate, open_run
     from callmark.formats import write_lines
+    from callmark.reporting.gate_view import show_gate, show_measures
+    from callmark.reporting.terminal import make_console
 
     opened = open_run(run)
     if list_metrics:
-        for name in opened.info.metrics:
-            click.echo(escape_breaks(name))
+        show_measures(make_console(), opened.info.metrics, opened.summary(detailed=True))
         return 0
-    result = gate(
-        opened,
-        min=parse_thresholds(minimums, "min"),
-        max_drop=parse_thresholds(drops, "max-drop"),
-        max_errors=max_errors,
-        baseline=baseline,
-        significant=significant,
-        config=config,
-    )
+    try:
+        result = gate(
+            opened,
+            min=parse_thresholds(minimums, "min"),
+            max_drop=parse_thresholds(drops, "max-drop"),
+            max_errors=max_errors,
+            baseline=baseline,
+            significant=significant,
+            config=config,
+        )
+    except BadInput as error:
+        raise BadInput(_with_option_names(str(error)), error.hint) from None
+    set_status(0 if result.passed else CHECK_FAILED)
     for warning in result.warnings:
         print_warning(f"{indent_breaks(warning)}.")
     if junit:
@@ -92,13 +105,17 @@ def command(
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({"run": result.folder, "passed": result.passed, "checks": result.checks}))
+        click.echo(
+            msgspec.json.encode({"run": result.folder, "passed": result.passed, "checks": result.checks, "coverage": result.coverage})
+        )
     else:
-        from callmark.reporting.gate_view import show_gate
-        from callmark.reporting.terminal import make_console
-
-        show_gate(make_console(), result.checks)
+        show_gate(make_console(), result.checks, result.coverage)
     return 0 if result.passed else CHECK_FAILED
+
+
+def _with_option_names(sentence: str) -> str:
+    """Return a sentence about a parameter of `callmark.gate` with the name of its option; other sentences are unchanged."""
+    return _PARAMETER.sub(lambda found: f"--{found[0].replace('_', '-')}", sentence)
 
 
 def _append(path: str, text: str) -> None:

@@ -11,7 +11,7 @@ from callmark.cli.dataset_options import (
     refuse_rejects_alone,
     refuse_same_file,
 )
-from callmark.cli.exit_status import WITH_ERRORS
+from callmark.cli.exit_status import WITH_ERRORS, set_status
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.cli.parse_option import parse_option
@@ -116,6 +116,7 @@ def command(
             warn=print_warning,
         )
     summary = run.summary(detailed=grade_options.detailed or run.scenarios)
+    status = set_status(WITH_ERRORS if summary.errors or summary.evaluator_errors else 0)
     if as_json:
         import msgspec
 
@@ -125,7 +126,7 @@ def command(
         from callmark.reporting.terminal import make_console
 
         show_run(make_console(), str(run.folder), run.info, summary, details=details)
-    return WITH_ERRORS if summary.errors or summary.evaluator_errors else 0
+    return status
 
 
 def _check_run_options(run: str, options: DatasetOptions) -> None:

@@ -13,7 +13,7 @@ from callmark.cli.dataset_options import (
     refuse_repeated_stdin,
     refuse_same_file,
 )
-from callmark.cli.exit_status import CHECK_FAILED
+from callmark.cli.exit_status import CHECK_FAILED, set_status
 from callmark.cli.help import Command, argument, option
 from callmark.errors import BadInput
 
@@ -63,6 +63,7 @@ def command(
         datasets = [reader.open(path) for path in files or train]
         held_out = [reader.open(path) for path in valid]
         report = lint(datasets, valid=held_out)
+    status = set_status(CHECK_FAILED if strict and report.errors else 0)
     if as_json:
         import msgspec
 
@@ -78,7 +79,7 @@ def command(
             show_dataset_header(console, dataset, dataset.good_rows)
         console.print()
         show_findings(console, report, every=show_all)
-    return CHECK_FAILED if strict and report.errors else 0
+    return status
 
 
 def _check_files(files: tuple[str, ...], train: tuple[str, ...], valid: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ import click
 
 from callmark.cli.completion import DETECT, VARIABLE, Shell, install
 from callmark.cli.consent import TRUST, decision
-from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED
+from callmark.cli.exit_status import BAD_INPUT, INTERRUPTED, known_status, set_status
 from callmark.cli.help import Group, option
 from callmark.cli.signals import end_like_ctrl_c, ignore_signals
 from callmark.cli.usage_errors import describe_usage_error, usage_hint
@@ -88,8 +88,8 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     TRUST,
     is_flag=True,
     expose_value=False,
-    help="Trust the run folder, ./callmark.toml and .env, now and in future runs: run the commands, import the modules and send "
-    "the requests that they name (works anywhere on the command line).",
+    help="Trust the run folder, ./callmark.toml and .env, now and from now on: allow the commands, imports and requests that they "
+    "specify (works anywhere on the command line).",
 )
 def callmark() -> None:
     """Measure tool calling: does the model call the right tool with the right arguments?
@@ -134,13 +134,13 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
 
 
 def _run_to_end(arguments: list[str], *, debug: bool) -> int:
-    status = 0
+    status = set_status(0)
     try:
         status = _run_command(arguments, debug=debug)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of the pipe stopped reading
         _discard(sys.stdout)
-        return 0
+        return known_status()
     except OSError as error:
         _discard(sys.stdout)
         if status == BAD_INPUT:  # an error is reported already

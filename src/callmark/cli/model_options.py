@@ -26,7 +26,7 @@ class ModelOptions(Struct, frozen=True):
     tools_in_prompt: bool
     constrained: bool
     trailing_assistant: TrailingAssistant | None
-    parse: str | None
+    parse: str | None = None
 
     def settings(self, **others: Any) -> dict[str, Any]:
         """Return the fields of `ModelSettings` that were given, by name, with `others` that are not None."""
@@ -42,18 +42,21 @@ class ModelOptions(Struct, frozen=True):
         return {name: value for name, value in fields.items() if value is not None}
 
 
-def model_options() -> Callable[[Command], Command]:
-    """Add the options that shape a request to a command, which gets them as `model_options`."""
+def model_options(*, parse: bool = True) -> Callable[[Command], Command]:
+    """Add the options that shape a request to a command, which gets them as `model_options`.
+
+    With `parse` False, --parse is left out: the command gets no responses.
+    """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_options(*arguments: Any, **others: Any) -> Any:
-            given = ModelOptions(**{name: others.pop(name) for name in ModelOptions.__struct_fields__})
+            given = ModelOptions(**{name: others.pop(name) for name in ModelOptions.__struct_fields__ if name in others})
             return command(*arguments, model_options=given, **others)
 
         decorated: Any = with_options
         for add_option in (
-            parse_option("Format of tool calls in a text response"),
+            *([parse_option("Format of tool calls in a text response")] if parse else []),
             option(
                 "--trailing-assistant",
                 group="Model",

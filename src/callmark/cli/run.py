@@ -12,7 +12,7 @@ from callmark.cli.dataset_options import (
     refuse_rejects_alone,
     refuse_same_file,
 )
-from callmark.cli.exit_status import WITH_ERRORS
+from callmark.cli.exit_status import WITH_ERRORS, set_status
 from callmark.cli.help import Command, argument, option
 from callmark.cli.model_options import ModelOptions, env_option, model_options
 from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER
@@ -103,9 +103,17 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     "--until-decided",
     group="Limits",
     is_flag=True,
-    help="Run conversations in random order, and stop when two models clearly differ, or when [gate] min is clearly met or missed.",
+    help="Run conversations in random order, and stop as soon as the difference between two models is statistically significant, or a "
+    "[gate] min threshold is clearly met or missed (sequential test).",
 )
-@option("--looks", group="Limits", metavar="N", type=POSITIVE_INTEGER, show_default="10", help="How often --until-decided checks.")
+@option(
+    "--looks",
+    group="Limits",
+    metavar="N",
+    type=POSITIVE_INTEGER,
+    show_default="10",
+    help="Maximum number of interim looks for --until-decided.",
+)
 @option(
     "-e",
     "--evaluator",
@@ -146,6 +154,7 @@ def command(
       ollama:NAME   vllm:NAME@URL      http://HOST:PORT/v1#NAME
       python:MODULE:FUNCTION           cmd:COMMAND      replay:FILE
       scripted:perfect|hasty|forgetful|chatty           local:
+      chatbot:URL
     """
     from callmark.api.running import run
     from callmark.reporting.progress import progress_bars
@@ -174,6 +183,7 @@ def show_runs(runs: "Sequence[Run]", options: "GradeOptions", *, as_json: bool, 
     from callmark.reporting.models_view import show_model_runs
     from callmark.reporting.terminal import make_console
 
+    status = set_status(0 if all(_is_finished(run, options) for run in runs) else WITH_ERRORS)
     if as_json:
         import msgspec
 
@@ -186,7 +196,7 @@ def show_runs(runs: "Sequence[Run]", options: "GradeOptions", *, as_json: bool, 
         click.echo(msgspec.json.encode(records))
     else:
         show_model_runs(make_console(), runs, options, details=details)
-    return 0 if all(_is_finished(run, options) for run in runs) else WITH_ERRORS
+    return status
 
 
 def _is_finished(run: "Run", options: "GradeOptions") -> bool:

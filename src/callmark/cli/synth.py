@@ -33,7 +33,12 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     ),
 )
 @option("-t", "--tools", group="Conversations", multiple=True, metavar="TOOLS", show_default="a retail store", help=_TOOLS)
-@option("--world", group="Conversations", metavar="WORLD", help="Domain to generate plans for: retail, or one from an installed package.")
+@option(
+    "--world",
+    group="Conversations",
+    metavar="WORLD",
+    help="World (tools and data) to generate plans for: retail, or one from an installed package.",
+)
 @option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
 @option(
     "--system",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import click
 
-_CHOICE = re.compile(r"(.+) is not one of ", re.DOTALL)
+_CHOICE = re.compile(r"(.+) is not (?:one of )?", re.DOTALL)
 _EXTRA_HINTS = {"grade": "Pass predictions with --predictions FILE."}  # by command, for unexpected arguments
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 

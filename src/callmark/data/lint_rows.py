@@ -31,6 +31,11 @@ def lint_row(row: Conversation, *, derived: Sequence[str] = DERIVED_TOOLS) -> li
     return findings
 
 
+def _reason(malformed: str) -> str:
+    """Return why a call is malformed; of truncated arguments as a clause."""
+    return "the arguments are truncated JSON" if malformed == "arguments: truncated JSON" else malformed
+
+
 def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: bool) -> Iterator[Finding]:
     schemas = Schemas(row.tools)
     listed = schemas.by_name
@@ -39,9 +44,8 @@ def _lint_calls(row: Conversation, conversation: Conversation, *, check_values: 
             yield make_finding("empty_assistant", row, "the assistant message has neither text nor calls", index)
         for call in message.calls:
             if call.malformed:
-                yield make_finding(
-                    "malformed_call", row, f"{call.name or 'a call'} is malformed: {call.malformed}", index, call.name or None
-                )
+                sentence = f"malformed call{f' to {call.name}' if call.name else ''}: {_reason(call.malformed)}"
+                yield make_finding("malformed_call", row, sentence, index, call.name or None)
             if listed and call.name and call.name not in listed:
                 yield make_finding(
                     "unknown_tool",

@@ -95,7 +95,7 @@ def _read_turn(turn: dict[str, Raw], index: int) -> list[Fields]:
     where = f"messages[{index}]"
     role = turn.get("role")
     if role is None:
-        raise BadInput(f"{where}: role is missing")
+        raise BadInput(f"{where}: missing key 'role'")
     turn = _without_nulls(turn)
     if "tool_calls" in turn or "function_call" in turn or bytes(role) in (b'"tool"', b'"function"'):
         raise BadInput(f"{where}: expected an Anthropic message, got an OpenAI message", "Read the file with --from openai.")

@@ -22,9 +22,9 @@ def block_type(block: Mapping[str, Any], where: str) -> str:
     try:
         kind = _decode_text(block["type"])
     except (KeyError, msgspec.ValidationError):
-        raise BadInput(f"{where}: type is missing") from None
+        raise BadInput(f"{where}: missing key 'type'") from None
     if kind == "text" and not bytes(block.get("text", b"")).startswith(b'"'):
-        raise BadInput(f"{where}: text is missing")
+        raise BadInput(f"{where}: missing key 'text'")
     return kind
 
 

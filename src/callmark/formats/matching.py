@@ -57,7 +57,7 @@ class PredictionsInfo(Struct, omit_defaults=True):
     """Counts of a predictions file.
 
     `unmatched` predictions have no case, and `repeated` ones are duplicates of a trial. `texts` are counts of the texts that were parsed,
-    in the format `parse`.
+    in the format `parse`. Predictions without case ids are matched `in_order`.
     """
 
     name: str = ""
@@ -67,6 +67,7 @@ class PredictionsInfo(Struct, omit_defaults=True):
     first_unmatched: str = ""
     parse: str | None = None
     texts: TextCounts = _NO_TEXTS
+    in_order: bool = False
 
 
 class MatchedPredictions(Struct):
@@ -175,7 +176,8 @@ def match_predictions(*files: Predictions, in_order: bool | None = None) -> Matc
         by_case[key] = [stored for _, (_, stored) in sorted(by_trial.items())]
     if all_positions and by_case and {str(position) for position in range(1, len(by_case) + 1)} == by_case.keys():  # 1-based
         by_case = {str(int(key) - 1): predictions for key, predictions in by_case.items()}
-    return MatchedPredictions(by_case, bool(in_order), info)
+    info.in_order = bool(in_order)
+    return MatchedPredictions(by_case, info.in_order, info)
 
 
 def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, PredictionRow]]:

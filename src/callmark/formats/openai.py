@@ -132,7 +132,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
                 messages, texts = _read_any(Raw(b"[" + b",".join(unpadded) + b"]"))
                 texts, body = texts or unpadded, b""
         elif wire.messages is None:
-            raise BadInput("messages is missing")
+            raise BadInput("missing key 'messages'")
         else:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:

@@ -138,7 +138,7 @@ def read_messages_response(text: Raw) -> Response:
     for index, fields in enumerate(messages):
         role = text_field(fields, "role")
         if not role:
-            raise BadInput(f"messages[{index}]: role is missing")
+            raise BadInput(f"messages[{index}]: missing key 'role'")
         if role in _ASSISTANT_ROLES and (response := read_response(fields)) is not None:
             found.append(response.prediction)
     return _join(found, [prediction.text for prediction in found if prediction.text][-1:])
@@ -174,7 +174,8 @@ def error_text(value: Any, *, with_code: bool = True) -> str:
         value = next((value[key] for key in ("message", "error", "detail") if value.get(key)), None if code else dump(value))
     if value is None or value is False or value in ("", 0) or value == []:
         return code
-    line = " ".join(scrub(value if isinstance(value, str) else dump(value)).split())
+    shown = value if isinstance(value, str) else dump(value)
+    line = " ".join(scrub(f"error {shown}" if isinstance(value, int | float) and not code else shown).split())
     line = f"{code}: {line}" if with_code and code and code != "error" and line else line
     return line if len(line) <= _MAX_ERROR else f"{line[:_MAX_ERROR]}…"
 

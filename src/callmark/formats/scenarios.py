@@ -72,9 +72,9 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
     check_utf8(row)
     wire = _decode(row)
     if not wire.instructions or not wire.instructions.strip():
-        raise BadInput("instructions is missing")
+        raise BadInput("missing key 'instructions'")
     if wire.expected_function_calls is None:
-        raise BadInput("expected_function_calls is missing")
+        raise BadInput("missing key 'expected_function_calls'")
     raw_tools, tools = context.read_tools(bytes(wire.tools))
     calls = tuple([read_expected_call_text(bytes(call)) for call in wire.expected_function_calls])
     expected = unwrap(calls)
@@ -99,7 +99,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
 def write(conversation: Conversation) -> bytes:
     """Return one line in this format. A conversation that is not a scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
-        raise BadInput(f"{conversation.id}: not a scenario: instructions is missing")
+        raise BadInput(f"{conversation.id}: not a scenario: missing key 'instructions'")
     calls = [Raw(bytes(text)) for text in expected_texts(conversation, _write_call)]
     fields: dict[str, Any] = {
         "id": conversation.id,

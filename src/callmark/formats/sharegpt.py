@@ -92,7 +92,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     for index, (turn, extra_of_turn) in enumerate(zip(turns, extra, strict=True)):
         speaker = turn.speaker or turn.role
         if speaker is None:
-            raise BadInput(f"conversations[{index}]: from is missing")
+            raise BadInput(f"conversations[{index}]: missing key 'from'")
         value = turn.value if turn.value is not None else turn.content
         text = value if isinstance(value, str) else "" if value is None else dump(value)
         messages = read_turn(speaker, text, f"conversations[{index}].{'from' if turn.speaker else 'role'}")

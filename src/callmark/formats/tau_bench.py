@@ -75,9 +75,9 @@ def read_case(row: bytes, place: Place, context: ReadContext) -> Case:
         failed = f": the trial failed ({scrub(wire.info.error)[:80]})" if wire.info.error else ""
         raise BadInput(f"info.task is missing{failed}")
     if not task.instruction:
-        raise BadInput("info.task: instruction is missing")
+        raise BadInput("info.task: missing key 'instruction'")
     if task.actions is None:
-        raise BadInput("info.task: actions is missing")
+        raise BadInput("info.task: missing key 'actions'")
     raw_tools, tools = context.default_tools
     expected = tuple(map(_read_action, task.actions))
     return Case(
@@ -119,7 +119,7 @@ def _decode_row(row: bytes) -> _Row:
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error))) from None
     if wire.task_id is None:
-        raise BadInput("task_id is missing")
+        raise BadInput("missing key 'task_id'")
     if wire.trial is not None and wire.trial < 0:
         raise BadInput(f"trial: expected an integer of at least 0, got {wire.trial}")
     return wire

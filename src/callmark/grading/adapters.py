@@ -93,7 +93,7 @@ def _construct(kind: type, name: str, options: Mapping[str, Any]) -> Any:
     for option in getattr(kind, "requires", ()):
         if option not in options:
             start = "Pass --policy FILE, or set" if name == "policy" else "Set"
-            raise BadInput(f"evaluator {name!r}: {option} is missing", f"{start} {option} in [evaluators.{name}] of callmark.toml.")
+            raise BadInput(f"the evaluator {name} needs {option}", f"{start} {option} in [evaluators.{name}] of callmark.toml.")
     try:
         return kind(**options)
     except BadInput as error:

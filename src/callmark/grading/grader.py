@@ -1,9 +1,11 @@
 """Grade cases one by one with the same evaluators and match rules."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from callmark.calls.globs import matches_glob
 from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
 from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded
@@ -11,7 +13,7 @@ from callmark.calls.schema import Schemas, fast_fits
 from callmark.calls.source_index import SourceIndex, common_beginning
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
-from callmark.grading.evaluator import Metric
+from callmark.grading.evaluator import Evaluator, Metric
 from callmark.grading.faults import find_notes, hallucinated_values
 from callmark.grading.grade import Grade, best_attempt
 from callmark.grading.record import GradeRecord
@@ -25,7 +27,8 @@ _ONE_AGREEING_PAIR = ((0, 0, True),)
 class Grader:
     """Grades predictions with the evaluators and match rules of the settings.
 
-    `matched` counts the arguments that each match rule has applied to so far.
+    `matched` counts the arguments that each match rule has applied to so far. `unused_rules` are the policy rules that can
+    never be broken, because no case has had a tool that they are about, with its glob; empty where no tools are known.
     """
 
     def __init__(self, settings: GradingSettings) -> None:
@@ -37,11 +40,17 @@ class Grader:
         self._sources = SourceIndex()
         self._last_prompt: tuple[tuple[Message, ...], int] = ((), 0)  # and its characters
         self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
+        self._unused = _tool_patterns(self.evaluators.evaluators)  # rules about tools that no case has had yet
+        self._has_tools = False
 
     @property
     def metrics(self) -> dict[str, Metric]:
         """The declared metrics by full name, in order. A grade has only the applicable ones."""
         return self.evaluators.metrics
+
+    @property
+    def unused_rules(self) -> dict[str, str]:
+        return {rule: " or ".join(globs) for rule, globs in self._unused.items()} if self._has_tools else {}
 
     def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
         """Return the names of the evaluators whose faults are reported."""
@@ -90,6 +99,12 @@ class Grader:
     def _schemas_of(self, case: Case) -> Schemas:
         if case.tools is not self._tools:
             self._tools, self._schemas = case.tools, Schemas(case.tools)
+            self._has_tools = self._has_tools or bool(case.tools)
+            self._unused = {
+                rule: globs
+                for rule, globs in self._unused.items()
+                if not any(matches_glob(glob, tool.name) for glob in globs for tool in case.tools)
+            }
         return self._schemas
 
     def _grade(self, expected: list[tuple[Call, ...]], case: Case, prediction: Prediction) -> Grade:
@@ -199,6 +214,15 @@ class Grader:
         characters += sum([len(message.text) for message in messages[shared:]]) - sum([len(message.text) for message in before[shared:]])
         self._last_prompt = messages, characters
         return characters
+
+
+def _tool_patterns(evaluators: Sequence[Evaluator]) -> dict[str, tuple[str, ...]]:
+    """Return the globs of the tools that rules are about, by rule, of all evaluators that have such rules."""
+    found: dict[str, tuple[str, ...]] = {}
+    for evaluator in evaluators:
+        if hasattr(evaluator, "tool_patterns"):
+            found |= evaluator.tool_patterns()
+    return found
 
 
 def _names(calls: tuple[Call, ...]) -> tuple[str, ...]:

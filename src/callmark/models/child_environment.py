@@ -28,7 +28,7 @@ def pass_on(names: Sequence[str], keys: Keys) -> None:
 
     A name that is not one, and a variable that is not set, raise `BadInput` without its value.
     """
-    keys.passed_on.update({name: _value(name, keys) for name in names})
+    keys.passed_on.update({name: _value(name, keys, "--env") for name in names})
 
 
 def child_environment(names: Sequence[str], keys: Keys) -> dict[str, str]:
@@ -38,13 +38,13 @@ def child_environment(names: Sequence[str], keys: Keys) -> dict[str, str]:
     return {**inherited, "PYTHONUNBUFFERED": "1", **keys.passed_on, **own}  # otherwise a Python program buffers its output
 
 
-def _value(name: str, keys: Keys) -> str:
+def _value(name: str, keys: Keys, option: str = "env") -> str:
     if not is_variable(name):
         shown, equals, _ = name.partition("=")
         raise BadInput(
-            f"env: expected the name of an environment variable, got {scrub(keys.hide(shown))!r}{' and a value' if equals else ''}",
+            f"{option}: expected the name of an environment variable, got {scrub(keys.hide(shown))!r}{' and a value' if equals else ''}",
             "Set the variable first, then pass only its name: other users can read the command line.",
         )
     if not (value := keys.reveal(name)):
-        raise BadInput(f"env: {name} is not set", f"Set it in the environment or in {ENV_FILE}, or do not pass it.")
+        raise BadInput(f"{option}: {name} is not set", f"Set it in the environment or in {ENV_FILE}, or do not pass it.")
     return value

@@ -58,6 +58,6 @@ def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings])
     if isinstance(model, str) and configured and model not in configured and ":" not in model:
         raise BadInput(
             f"unknown model {model!r}{did_you_mean(model, configured)}",
-            f"callmark.toml defines {', '.join(configured)}. Any other model needs its provider, as in openai:NAME.",
+            f"Models in callmark.toml: {', '.join(configured)}. Other models need a provider prefix, such as openai:NAME.",
         )
     return resolve_model(model, configured)

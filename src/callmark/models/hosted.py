@@ -1,6 +1,7 @@
 """Hosted models with a public API: `openai:NAME`, `anthropic:NAME`, `gemini:NAME`."""
 
 from callmark.models.chat_provider import ChatProvider
+from callmark.models.model import Capabilities
 
 OPENAI = ChatProvider(
     name="openai",
@@ -15,6 +16,7 @@ ANTHROPIC = ChatProvider(
     url="https://api.anthropic.com/v1",
     url_variable="ANTHROPIC_BASE_URL",
     key_variables=("ANTHROPIC_API_KEY",),
+    capabilities=Capabilities(16, sends_requests=True),  # its batch API has another format
 )
 GEMINI = ChatProvider(
     name="gemini",

@@ -236,6 +236,8 @@ def _read_env_file(path: Path) -> dict[str, str]:
         if binding.error:
             whole = binding.original.string
             line = binding.original.line + whole[: len(whole) - len(whole.lstrip())].count("\n")
+            if re.match(r"""\s*(?:export\s+)?[^=\s]+\s*=\s*["']""", whole):
+                raise BadInput(f"{path}, line {line}: the quotation mark is not closed")
             raise BadInput(f"{path}, line {line}: expected NAME=value", "Put quotes around a value that contains quotes.")
         if binding.key is not None and binding.value is not None:
             values[binding.key] = binding.value

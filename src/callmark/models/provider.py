@@ -82,9 +82,12 @@ class Provider(Struct, frozen=True, kw_only=True):
                 )
         for name in REQUEST_SETTINGS:
             if name not in self.settings and getattr(settings, name) not in (None, ""):
-                raise BadInput(f"{spec.shown} does not support {name}: it is not a chat API")
+                option = (
+                    "constrained" if settings.tools_in_prompt == "constrained" and name == "tools_in_prompt" else name.replace("_", "-")
+                )
+                raise BadInput(f"{spec.shown} does not support --{option}, because it is not a chat API")
         if settings.env and "env" not in self.settings:
-            raise BadInput(f"{spec.shown} does not support env: it starts no program")
+            raise BadInput(f"{spec.shown} does not support --env, because it starts no program")
 
 
 class Spec(Struct, frozen=True):

@@ -55,7 +55,7 @@ def _show_comparison(console: Console, against: RunComparison, first: str, secon
     console.print(
         Text.assemble(
             "  ", (f"{len(comparison.fixed):,} fixed", "green"), " · ", (f"{len(comparison.broken):,} broken", "red"),
-            f" · {comparison.both_correct:,} both correct · {comparison.both_wrong:,} both wrong",
+            f" · {comparison.both_correct:,} correct in both · {comparison.both_wrong:,} wrong in both",
         )
     )  # fmt: skip
     broken = [(tool.tool, tool.broken, tool.n) for tool in comparison.tools]
@@ -99,9 +99,7 @@ def _directions(verdict: Verdict) -> Iterator[tuple[Text, list[Text]]]:
             label = f"also {direction}" if direction == verdict.outcome else direction
             yield Text(f"  {label:<11}   "), _differences(differences, style)
     if verdict.unchanged and verdict.outcome != "identical":
-        parts = _differences(verdict.unchanged, "dim")
-        parts[-1].append(", within noise")
-        yield Text(f"  {'no change':<11}   "), parts
+        yield Text("  not significant   "), _differences(verdict.unchanged, "dim")
 
 
 def _differences(differences: Sequence[MetricDifference], style: str) -> list[Text]:

@@ -6,6 +6,7 @@ from rich.text import Text
 from callmark.formats import Dataset
 from callmark.reporting.run_notices import counted_names
 from callmark.reporting.safety import one_line, short_name
+from callmark.wording import pluralize
 
 
 def show_dataset_header(console: Console, dataset: Dataset, rows: int, *more: str) -> None:
@@ -16,7 +17,7 @@ def show_dataset_header(console: Console, dataset: Dataset, rows: int, *more: st
     if dataset.unknown_parts:
         parts.append(f"unknown content parts: {counted_names(dataset.unknown_parts)}")
     if dataset.repaired_rows:
-        parts.append(f"lone surrogates escaped in {dataset.repaired_rows:,}")
+        parts.append(f"lone surrogates escaped in {pluralize(dataset.repaired_rows, 'row')}")
     line = Text(short_name(dataset.name, 120), style="bold")
     line.append("".join(f" · {one_line(part, 120)}" for part in parts), style="not bold")
     console.print(line, soft_wrap=True)

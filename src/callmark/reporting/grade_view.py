@@ -1,14 +1,16 @@
 """Print a graded run: the headline metric, every evaluator, the top faults, the weakest tools, errors, and what to do next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.interpretations import MIN_CASES
 from callmark.analysis.numbers import explain_interval, format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
 from callmark.grading.evaluator import Metric
+from callmark.grading.settings import find_source
 from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import bar, name_cells, plain_table, print_parts, print_sentence
@@ -30,17 +32,16 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
     """Print the header, notices, the summary, its details where they are wanted and known, and the next commands."""
     scenarios = info.dataset.kind == "scenarios"
     head = Text(short_name(info.predictions.name or folder, 80), style="bold")
-    has_conversations = not scenarios and summary.conversations < min(summary.cases, summary.scored)
+    has_conversations = not scenarios and summary.conversations < summary.cases
     where = f" from {pluralize(summary.conversations, 'conversation')}" if has_conversations else ""
-    errors = f" of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
     unit = "scenario" if scenarios else "case"
-    head.append(f" · {pluralize(summary.cases, unit)}{where} · scored {summary.scored:,}{errors}", style="not bold")
+    head.append(f" · {pluralize(summary.cases, unit)}{where} · {_scored(summary, has_conversations)}", style="not bold")
     if notice := no_calls_notice(info.predictions):
         print_sentence(console, Text(notice, style="bold yellow"))
     console.print(head, soft_wrap=True)
     for line in run_notices(info):
         print_sentence(console, Text(line, style="dim"), indent=2)
-    show_summary(console, summary, info.metrics, scenarios=scenarios)
+    show_summary(console, summary, info.metrics, scenarios=scenarios, evaluators=info.grading.evaluators)
     if details and summary.details is not None:
         from callmark.reporting.details_view import show_details
 
@@ -52,29 +53,54 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
     show_next(console, [folder])
 
 
-def show_summary(console: Console, summary: Summary, metrics: Mapping[str, Metric], *, scenarios: bool) -> None:
-    """Print the metrics, faults, weakest tools and errors of a run; only the errors of a run without scores."""
+def _scored(summary: Summary, has_conversations: bool) -> str:
+    """Return `scored 582`, or with errors `scored 3 of 162 (from 1 conversation), 159 errors`."""
+    if not summary.errors:
+        return f"scored {summary.scored:,}"
+    lost = has_conversations and 0 < summary.scored_conversations < summary.conversations
+    where = f" (from {pluralize(summary.scored_conversations, 'conversation')})" if lost else ""
+    return f"scored {summary.scored:,} of {summary.graded:,}{where}, {pluralize(summary.errors, 'error')}"
+
+
+def show_summary(
+    console: Console, summary: Summary, metrics: Mapping[str, Metric], *, scenarios: bool, evaluators: Sequence[str] = ()
+) -> None:
+    """Print the metrics, faults, weakest tools and errors of a run; only the errors of a run without scores.
+
+    `evaluators` are the names of those that were selected: one that applies to no decision point is reported.
+    """
     if not summary.scored:
-        console.print(Text("  No scores: every prediction is an error", style="bold red"))
+        console.print(Text(f"  No scores: {_no_scores(summary)}", style="bold red"))
     else:
         headline = "process.reliability" if scenarios else "call.score"
-        evaluators = {name.rpartition(".")[0]: None for name in summary.metrics}
-        shown = [*([headline] if headline in summary.metrics else []), *(short_name(name, _MAX_NAME) for name in evaluators)]
+        measured = {name.rpartition(".")[0]: None for name in summary.metrics}
+        shown = [*([headline] if headline in summary.metrics else []), *(short_name(name, _MAX_NAME) for name in measured)]
         width = max([_MIN_LABEL, *map(len, shown)]) + 2
         _headline(console, summary, headline, width)
         _evaluators(console, summary, metrics, headline, width)
         _matrices(console, summary, width)
+        if not scenarios:
+            _not_applicable(console, summary, evaluators)
         _conversations(console, summary, width)
         _faults(console, summary)
         _tools(console, summary)
     _errors(console, summary)
 
 
+def _no_scores(summary: Summary) -> str:
+    """Return why nothing is scored: errors, or evaluators that failed everywhere."""
+    failed = [short_name(name, _MAX_NAME) for name in summary.evaluator_errors]
+    if summary.errors == summary.graded or not failed:
+        return "every prediction is an error"
+    where = "on every prediction" if not summary.errors else "on every prediction that is not an error"
+    return f"the evaluator {failed[0]} failed {where}" if len(failed) == 1 else f"the evaluators {', '.join(failed)} failed {where}"
+
+
 def _headline(console: Console, summary: Summary, name: str, width: int) -> None:
     if name not in summary.metrics:
         return
     estimate = summary.metrics[name]
-    explained = explain_interval(estimate.mean, estimate.low, summary.conversations)
+    explained = explain_interval(estimate.mean, estimate.low, summary.scored_conversations)
     interval = "" if explained else f"{format_interval(estimate.low, estimate.high):<16} "
     label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), interval)
     if name == "call.score":
@@ -97,6 +123,16 @@ def _evaluators(console: Console, summary: Summary, definitions: Mapping[str, Me
         texts = [*_metric_texts(evaluator, metrics, definitions, headline, summary.scored), *_pooled_texts(evaluator, summary, definitions)]
         if texts:
             print_parts(console, Text(f"  {short_name(evaluator, _MAX_NAME):<{width}}"), texts)
+
+
+def _not_applicable(console: Console, summary: Summary, evaluators: Sequence[str]) -> None:
+    """Print the evaluators that have no metric for any case, and why. Those of `module:Name` are not imported, and left out."""
+    measured = {name.partition(".")[0] for name in summary.metrics} | summary.evaluator_errors.keys()
+    for name in evaluators:
+        if ":" not in name and name not in measured:
+            needs = getattr(find_source(name), "needs", "")
+            why = f", because these cases have no {needs}" if needs else ": it applies to none of these cases"
+            print_sentence(console, Text(f"{name}: no metrics{why}", style="yellow"), indent=2)
 
 
 def _metric_texts(
@@ -160,7 +196,8 @@ def _conversations(console: Console, summary: Summary, width: int) -> None:
     """Print how conversations ended, how long they were, and pass^k over trials."""
     endings = [f"{one_line(ending, _MAX_NAME)} {count:,}" for ending, count in summary.endings.items()]
     if summary.turns is not None:
-        endings.append(f"{summary.turns:.3g} user turns on average")
+        turns = f"{summary.turns:.3g}"
+        endings.append(f"{turns} user {'turn' if turns == '1' else 'turns'} on average")
     if endings:
         print_parts(console, Text(f"  {'endings':<{width}}"), list(map(Text, endings)))
     trials = summary.details.trials if summary.details else None
@@ -221,10 +258,14 @@ def _tools(console: Console, summary: Summary) -> None:
     table = plain_table("  Weakest tools", "n", "score", "")
     table.columns[3].justify = "left"
     table.columns[0].header_style = "bold"
-    for tool, name in zip(weak, name_cells([tool.tool for tool in weak], _MAX_NAME, indent=4), strict=True):
+    for tool, name in zip(weak, name_cells([_tool_name(tool.tool) for tool in weak], _MAX_NAME, indent=4), strict=True):
         table.add_row(name, f"{tool.n:,}", format_score(tool.score), Text(bar(tool.score, _BAR_WIDTH), style="cyan"))
     console.print()
     console.print(table)
+
+
+def _tool_name(name: str) -> str:
+    return "(none expected)" if name == NO_CALL else name
 
 
 def _errors(console: Console, summary: Summary) -> None:

@@ -30,13 +30,13 @@ def junit(run: str, checks: Sequence[GateCheck]) -> str:
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 
 
-def markdown(run: str, checks: Sequence[GateCheck]) -> str:
-    """Return a heading that says whether the gate passed, and a table of the thresholds."""
+def markdown(run: str, checks: Sequence[GateCheck], coverage: str = "") -> str:
+    """Return a heading that says whether the gate passed, and a table of the thresholds. `coverage` says how much was scored."""
     passed = all(check.met for check in checks)
     lines = [
         f"### {'✅' if passed else '❌'} callmark gate: {markdown_code(run, _MAX_TEXT)}",
         "",
-        f"{gate_headline(checks)}.",
+        f"{gate_headline(checks)}{f' ({coverage})' if coverage else ''}.",
         "",
         "| | threshold | result |",
         "|---|---|---|",

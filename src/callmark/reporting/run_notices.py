@@ -30,9 +30,11 @@ def run_notices(info: Manifest) -> Iterator[str]:
     if info.dataset.expanded:
         yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
     if info.dataset.repaired_rows:
-        yield f"Lone surrogates escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
+        yield f"Lone surrogates were escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
     if info.dataset.unknown_parts:
         yield f"Content parts of unknown types, kept as they are: {counted_names(info.dataset.unknown_parts)}"
+    if predictions.in_order:
+        yield "Predictions matched in order (no IDs)"
     if predictions.texts.parsed:
         yield f"{pluralize(predictions.texts.parsed, 'prediction')} parsed from text, {predictions.texts.with_calls:,} with a tool call"
     for marker, count in predictions.texts.unrecognized.items():
@@ -41,7 +43,10 @@ def run_notices(info: Manifest) -> Iterator[str]:
         first = short_name(predictions.first_unmatched, _MAX_NAME)
         yield f"{pluralize(predictions.unmatched, 'prediction')} ignored: no matching case (the first: {first})"
     if predictions.repeated:
-        yield f"{pluralize(predictions.repeated, 'duplicate prediction')} ignored: the first that is not an error counts"
+        duplicates = pluralize(predictions.repeated, "duplicate prediction")
+        yield f"{duplicates} ignored: for each case, the first prediction that is not an error counts"
+    for rule, tools in info.unused_rules.items():
+        yield f"Rule {one_line(rule, _MAX_NAME)} can never be broken: no tool matches {one_line(tools, _MAX_NAME)}"
     for pattern, touched in info.match_counts.items():
         yield f"Match rule {one_line(pattern, _MAX_NAME)} applied to {pluralize(touched, 'argument')}"
 
@@ -71,7 +76,7 @@ def _model_run_notices(model_run: ModelRunInfo) -> Iterator[str]:
     if model_run.stop_reason:
         yield f"Stopped: {one_line(model_run.stop_reason, 200)}"
     if model_run.decided:
-        yield f"Stopped early: {one_line(model_run.decided, 300)}"
+        yield one_line(model_run.decided, 300)
     if model_run.simulation is not None and not model_run.simulation.tools:
         yield "Without --tools, the agent executes its own calls and callmark only records them"
     if model_run.trials > 1:

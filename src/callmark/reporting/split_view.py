@@ -27,12 +27,14 @@ def show_split(console: Console, split: Split) -> None:
     console.print(table)
     if split.kept_together:
         groups, rows = pluralize(len(split.kept_together), "group"), pluralize(sum(map(len, split.kept_together)), "row")
-        console.print(f"{groups} of related rows ({rows}), such as near-duplicates, each kept on one side", style="dim")
+        sentence = f"{groups} of related rows, such as near-duplicates ({rows}); each group is on one side of the split"
+        console.print(sentence, style="dim", soft_wrap=True)
     for side, sets in (("train", split.only_train), ("valid", split.only_valid)):
         if sets and all(each.conversations for each in sides):
             total = sum(tool_set.count for tool_set in sets)
-            sentence = f"{pluralize(len(sets), 'tool set')} only in {side}: too few conversations to split ({total:,})"
-            console.print(sentence, style="dim")
+            count = f"{pluralize(len(sets), 'tool set')} ({pluralize(total, 'conversation')})"
+            which = f"is only in {side}, because it has" if len(sets) == 1 else f"are only in {side}, because each has"
+            console.print(f"{count} {which} too few conversations to split", style="dim", soft_wrap=True)
             for tool_set in sets[:MAX_TOOL_SETS]:
                 names = one_line(", ".join(tool_set.tools), 100) or "(no tool called)"
                 console.print(Text(f"  {tool_set.count:,}  {names}", style="dim"), soft_wrap=True)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from callmark.analysis.compare import Comparison, compare_all
 from callmark.errors import BadInput
+from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
 
 
@@ -60,13 +61,10 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
         raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     first = runs[0]
     _refuse_same_run(runs)
-    unlike = [run for run in runs[1:] if _has_other_cases(run, first)]
-    if unlike and not common:
-        raise BadInput(
-            f"{first.folder} and {unlike[0].folder} were run on different datasets "
-            f"({first.info.dataset.name}, {unlike[0].info.dataset.name})",
-            "To compare the cases whose IDs are in both runs, pass --common.",
-        )
+    if not common:
+        for run in runs[1:]:
+            refuse_other_cases(first, run, "To compare the cases whose IDs are in both runs, pass --common.")
+    _refuse_only_errors(runs)
     labels = labels or _labels(runs)
     grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
     definitions = {name: metric for run in runs for name, metric in run.info.metrics.items()}
@@ -84,6 +82,31 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
         )
         for (label, comparison), run in zip(comparisons, runs[1:], strict=True)
     ]
+
+
+def refuse_other_cases(first: Run, run: Run, hint: str) -> None:
+    """Raise `BadInput` if two runs have different cases."""
+    if sentence := other_cases(first, run):
+        raise BadInput(sentence, hint)
+
+
+def other_cases(first: Run, run: Run) -> str:
+    """Return how the datasets of two runs differ; empty if they are the same."""
+    if not _has_other_cases(run, first):
+        return ""
+    name, other = first.info.dataset.name, run.info.dataset.name
+    if name == other:
+        return f"{first.folder} and {run.folder} used different versions of {name}"
+    return f"{first.folder} and {run.folder} were run on different datasets ({name}, {other})"
+
+
+def _refuse_only_errors(runs: Sequence[Run]) -> None:
+    """Raise `BadInput` for a run without a scored case, with the command that retries its errors."""
+    for run in runs:
+        summary = run.stored_summary()
+        if summary is not None and summary.errors and summary.errors == summary.graded:
+            hint = f"Retry them with: {resume_command(run.info, str(run.folder))}" if run.info.model_run else "Check the predictions file."
+            raise BadInput(f"{run.folder}: every case is an error", hint)
 
 
 def _refuse_same_run(runs: Sequence[Run]) -> None:

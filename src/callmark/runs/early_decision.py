@@ -96,7 +96,9 @@ class EarlyDecision:
         if not all(found):
             return ""
         conversations = f"{look.conversations:,} of {pluralize(len(self._keys), 'conversation')}"
-        return f"decided at look {look.number} of {look.of}, after {conversations}: {'; '.join(found)}"
+        is_last = self._position == len(self._looks) - 1
+        when = "Decided at the last look" if is_last else f"Stopped early at look {look.number} of {look.of}"
+        return f"{when} ({conversations}): {'; '.join(found)} (sequentially adjusted)"
 
     def _decide(self, look: Look, measure: Measure, values: Sequence[CaseValues]) -> str:
         if measure.name in self._rule.thresholds:

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from callmark.analysis.summary import Summary, Tally
 from callmark.calls.strict import scrub
-from callmark.errors import BadInput, StorageError
+from callmark.errors import BadInput, BrokenRow, StorageError
 from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.dataset import file_digest
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
@@ -27,7 +27,7 @@ from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.grader import Grader
 from callmark.grading.settings import CONVERSATION_EVALUATORS, DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings
 from callmark.runs.grading_job import GradedBlock, GradingJob, GradingTotals, grade_blocks
-from callmark.runs.journal import is_open
+from callmark.runs.journal import is_open, repair_hint
 from callmark.runs.manifest import DatasetInfo, Manifest
 from callmark.runs.run import ComputedSummary, Run
 from callmark.runs.selection import CaseSelection, open_cases
@@ -144,7 +144,10 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
 
 def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
     name = f"{folder}/{PREDICTIONS}"
-    matched = match_predictions(Predictions(folder.inside(PREDICTIONS), name=name, regular=True))
+    try:
+        matched = match_predictions(Predictions(folder.inside(PREDICTIONS), name=name, regular=True))
+    except BrokenRow as error:
+        raise BrokenRow(str(error), repair_hint(name, resumable=before.model_run is not None)) from None
     job = GradingJob(source, matched, settings, write_predictions=False)
     return _grade_into(folder, job, before.dataset, before.created, options, before=before)
 
@@ -195,6 +198,7 @@ def _grade_into(
             fault_evaluators=fault_evaluators,
             cases=case_count,
             match_counts=totals.match_counts,
+            unused_rules=totals.unused_rules,
         )
         if before:
             manifest = structs.replace(manifest, status=before.status, model_run=before.model_run)

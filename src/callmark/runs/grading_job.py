@@ -62,10 +62,13 @@ class GradedBlock(Struct, frozen=True):
 
 
 class GradingTotals(Struct, frozen=True):
-    """Totals of the whole file: those of reading it, and the number of values that each match rule applied to."""
+    """Totals of the whole file: those of reading it, the number of values that each match rule applied to, and the policy rules that can
+    never be broken.
+    """
 
     read: ReadTotals
     match_counts: dict[str, int]
+    unused_rules: dict[str, str] = {}
 
 
 class WorkerError(Struct, frozen=True):
@@ -135,7 +138,7 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
     finally:
         cases.close()
     yield from (GradedBlock(left, bad=bad.pop(left)) for left in sorted(bad))
-    yield GradingTotals(cases.totals, dict(grader.matched))
+    yield GradingTotals(cases.totals, dict(grader.matched), grader.unused_rules)
 
 
 def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
@@ -172,7 +175,8 @@ def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTot
     counts = sum((Counter(each.match_counts) for each in totals), Counter(dict.fromkeys(first.match_counts, 0)))
     reads_all = source.expanded or source.format.recorded  # in these cases, each process reads every row
     read = first.read if reads_all else _sum_totals([each.read for each in totals], first.read.digest)
-    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts})
+    unused = {rule: tools for rule, tools in first.unused_rules.items() if all(rule in each.unused_rules for each in totals)}
+    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts}, unused)
 
 
 def _sum_totals(parts: list[ReadTotals], digest: str) -> ReadTotals:

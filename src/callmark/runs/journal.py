@@ -15,7 +15,7 @@ from typing import Self
 from msgspec import structs
 
 from callmark.calls.strict import scrub
-from callmark.errors import BadInput, StorageError
+from callmark.errors import BadInput, BrokenRow, StorageError
 from callmark.formats.output import sync_folder
 from callmark.formats.prediction_lines import encode_prediction
 from callmark.formats.predictions import Predictions, read_prediction
@@ -68,8 +68,11 @@ class Journal:
     def __iter__(self) -> Iterator[Prediction]:
         """Yield the predictions recorded so far, in order."""
         if os.fstat(self._file).st_size:
-            for _, row in Predictions(self.path, regular=True):
-                yield row.prediction
+            try:
+                for _, row in Predictions(self.path, regular=True):
+                    yield row.prediction
+            except BrokenRow as error:
+                raise BrokenRow(str(error), repair_hint(scrub(self.path))) from None
 
     def add(self, prediction: Prediction) -> None:
         """Write a prediction. It is safe from a crash of this process; `sync` makes it safe from one of the machine."""
@@ -109,6 +112,11 @@ class Journal:
             os.ftruncate(self._file, begin)
         else:
             os.write(self._file, b"\n")
+
+
+def repair_hint(name: str, *, resumable: bool = True) -> str:
+    """Return what to do about a line of a run's predictions that cannot be read."""
+    return f"Delete this line from {name}, then {'resume the run to request it again' if resumable else 'grade the run again'}."
 
 
 def is_open(path: str) -> bool:

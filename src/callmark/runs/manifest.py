@@ -78,7 +78,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 class Manifest(Struct, omit_defaults=True):
     """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name,
-    `fault_evaluators` the evaluators whose faults are reported, and `match_counts` the number of values that each match rule applied to.
+    `fault_evaluators` the evaluators whose faults are reported, `match_counts` the number of values that each match rule applied to, and
+    `unused_rules` the policy rules that can never be broken, with the tools that no case has.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Manifest(Struct, omit_defaults=True):
     fault_evaluators: tuple[str, ...] = ()
     cases: int = 0
     match_counts: dict[str, int] = {}
+    unused_rules: dict[str, str] = {}
     status: Status = "complete"
     model_run: ModelRunInfo | None = None
     version: int = field(default_factory=lambda: VERSION)  # a default from a factory is written despite omit_defaults

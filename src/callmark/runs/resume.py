@@ -17,6 +17,7 @@ from callmark.runs.store import CASES, PREDICTIONS, RUN, TOOLS, RunFolder, creat
 from callmark.types import Prediction
 
 _PREDICTION_SETTINGS = ("model", "temperature", "tool_choice", "params", "tools_in_prompt", "trailing_assistant", "parse", "base_url")
+_OPTIONS = {"params": "--param", "base_url": "base_url"}  # of settings whose option has another name, or none
 
 
 def open_run_folder(
@@ -46,8 +47,11 @@ def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> No
         values += [(name, old.get(name), new.get(name)) for name in SimulationSettings.__struct_fields__]
     for name, old_value, new_value in values:
         if old_value != new_value:
+            option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+            if name == "model" and before.model_run.simulation:
+                option = "--agent"
             raise BadInput(
-                f"{folder}: {name}: the run was started {_with(old_value)}, got {_word(new_value)}",
+                f"{folder}: {option}: the run was started {_with(old_value)}, got {_word(new_value)}",
                 "Use the same value to resume the run, or start a new run with another --name.",
             )
     for what, old_digest, new_digest in (
@@ -70,8 +74,8 @@ def _refuse_other_folder(folder: RunFolder) -> None:
 
 
 def _with(value: object) -> str:
-    return "without a value" if value in (None, "", {}) else f"with {_word(value)}"
+    return "without it" if value in (None, "", {}) else f"with {_word(value)}"
 
 
 def _word(value: object) -> str:
-    return "no value" if value in (None, "", {}) else scrub(msgspec.json.encode(value).decode())
+    return "none" if value in (None, "", {}) else scrub(msgspec.json.encode(value).decode())

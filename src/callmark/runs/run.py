@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
-from callmark.runs.manifest import Manifest
+from callmark.runs.manifest import Manifest, resume_command
 from callmark.runs.store import GRADES, RunFolder
 from callmark.runs.summary_file import load_summary
 
@@ -179,7 +179,11 @@ class Run:
         return columns
 
     def _not_graded(self) -> BadInput:
-        return BadInput(f"{self.folder}: the run has not been graded", f"Grade it with: callmark grade {self.folder}")
+        grade = f"callmark grade {self.folder}"
+        if self.info.model_run is None or self.info.status == "complete":
+            return BadInput(f"{self.folder}: the run has not been graded", f"Grade it with: {grade}")
+        hint = f"Resume it with: {resume_command(self.info, str(self.folder))}, or grade what exists with: {grade}"
+        return BadInput(f"{self.folder}: the run was interrupted before it was graded", hint)
 
     def _broken_grade(self, number: int, why: str) -> BadInput:
         return BadInput(f"{self.folder}/{GRADES}, line {number}: {why}", f"Write the grades again with: callmark grade {self.folder}")

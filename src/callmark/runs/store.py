@@ -12,6 +12,7 @@ When a model runs, `run.json` is written first, with its `status`, and `predicti
 last. A folder without `run.json` is not a run.
 """
 
+import errno
 import io
 import os
 import re
@@ -22,11 +23,11 @@ from pathlib import Path
 
 import msgspec
 
-from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS
+from callmark.formats.problems import explain
 from callmark.formats.regular_files import open_regular, path_inside, refuse_irregular
 from callmark.runs.manifest import Manifest, decode_manifest, encode_manifest
 
@@ -39,6 +40,7 @@ _PARENT = "runs"  # the default folder for runs
 _MAX_NAME = 80  # characters of a generated folder name
 _MAX_MANIFEST = 1 << 22  # bytes of run.json: settings and counts, and the prompts of a simulation
 _READ_AGAIN = 3  # times that a run.json is read which changes while it is read
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
@@ -119,8 +121,10 @@ class RunFolder:
 
     def read(self) -> Manifest:
         """Read `run.json`. If it is missing, not valid, or has an unknown version, `BadInput` is raised."""
+        text = b""
         try:
-            return decode_manifest(self._read_manifest())
+            text = self._read_manifest()
+            return decode_manifest(text)
         except FileNotFoundError:
             problem = f"not a run folder: {RUN} is missing" if self.path.is_dir() else f"no such run{suggest_run(str(self.path))}"
             raise BadInput(f"{self}: {problem}", _runs_in(self.path)) from None
@@ -129,10 +133,8 @@ class RunFolder:
         except BadInput as error:
             where = f"{self}/{RUN}: "
             raise BadInput(str(error) if str(error).startswith(where) else f"{where}{error}", error.hint) from None
-        except msgspec.ValidationError as error:
-            raise BadInput(f"{self}/{RUN}: {explain_validation_error(str(error))}") from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{self}/{RUN}: not valid JSON: {error}") from None
+            raise BadInput(f"{self}/{RUN}: {explain(text, error, unit='file')}") from None
 
     def _read_manifest(self) -> bytes:
         """Return the text of `run.json`. It is replaced as a whole when it is written, so one that changes is not written by callmark."""
@@ -161,7 +163,7 @@ def suggest_run(name: str) -> str:
 
 def create_run_folder(parent: str, name: str | None, *, default: str) -> RunFolder:
     """Create the folder of a new run: `name`, or one based on `default`. A name that exists or is not valid raises `BadInput`."""
-    if name is not None and (not name or name in (".", "..") or set(name) & set("/\\\0")):
+    if name is not None and (_CONTROL.search(name) or name in ("", ".", "..") or set(name) & set("/\\")):
         raise BadInput(f"--name: expected the name of a single folder, got {name!r}", "Pass the parent folder with -o.")
     chosen = name or folder_name(default)
     path = Path(parent, chosen)
@@ -180,7 +182,8 @@ def create_run_folder(parent: str, name: str | None, *, default: str) -> RunFold
             number += 1
             path = Path(parent, f"{chosen}-{number}")
         except OSError as error:
-            raise StorageError(f"{scrub(str(path))}: cannot be created: {error.strerror}") from None
+            problem = "the name is too long" if error.errno == errno.ENAMETOOLONG else error.strerror
+            raise StorageError(f"{scrub(str(path))}: cannot be created: {problem}") from None
         else:
             return RunFolder(path)
 

@@ -165,7 +165,9 @@ class _ScenarioGenerator:
         template = self.template
         for name, table in template.use.items():
             if table not in tables:
-                raise BadInput(f"{self.name}, use.{name}: unknown table {table!r}{did_you_mean(table, tables)}", _tables_hint(tables))
+                raise BadInput(
+                    f"{self.name}, use.{name}: unknown table {table!r}{did_you_mean(table, tables)}", _tables_hint(tables, table)
+                )
             self._add(name, table, tables)
         for place, value in {**template.parts(), "variants": template.variants, "where": template.where}.items():
             for path, text in iterate_texts(value, place):
@@ -201,7 +203,7 @@ class _ScenarioGenerator:
             if table is None:
                 raise BadInput(
                     f"{where}: no table for {field}{did_you_mean(f'{name}s', tables)}",
-                    f"{_tables_hint(tables)} `use: {{{name}: TABLE}}` selects one.",
+                    f"{_tables_hint(tables, f'{name}s')}{f' `use: {{{name}: TABLE}}` selects one.' if tables else ''}",
                 )
             self._add(name, table, tables)
         columns = self._rows[field.name][0]
@@ -301,5 +303,7 @@ def _fill_part(name: str, value: Any, filler: TemplateFiller) -> Any:
     ]
 
 
-def _tables_hint(tables: Iterable[str]) -> str:
-    return f"Tables: {', '.join(tables)}." if tables else "There are no tables."
+def _tables_hint(tables: Iterable[str], wanted: str) -> str:
+    if tables:
+        return f"Tables: {', '.join(tables)}."
+    return f"There are no tables. Add {wanted}.csv to the tables folder (--tables DIR)."

@@ -232,9 +232,8 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
 def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], warn: Callable[[str], None]) -> None:
     """Warn about rules that reference an unknown tool: they can never be broken."""
     for rule in read_rules(rules):
-        names = [pattern.steps[-1].name for pattern in rule.calls]
-        if not any(matches_glob(name, tool.name) for name in names for tool in tools):
-            warn(f"rule {rule.id[:60]} can never be broken: no tool matches {' or '.join(names)[:100]}.")
+        if not any(matches_glob(name, tool.name) for name in rule.tools for tool in tools):
+            warn(f"rule {rule.id[:60]} can never be broken: no tool matches {' or '.join(rule.tools)[:100]}.")
 
 
 def _check_prices(models: Sequence[ModelSettings | None], keys: Keys) -> None:

@@ -48,9 +48,10 @@ class PolicyEvaluator(Struct, frozen=True):
 
     name: ClassVar[str] = "policy"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric("followed", "policy followed", kind="rate", headline=True),
-        Metric("rules", "rules followed"),
+        Metric("followed", "all rules followed", kind="rate", headline=True),
+        Metric("rules", "share of rules followed"),
     )
+    needs: ClassVar[str] = "transcript, and none of the rules can be checked without one"
     requires: ClassVar[tuple[str, ...]] = ("rules",)
     file_options: ClassVar[tuple[str, ...]] = ("rules",)
 
@@ -59,6 +60,10 @@ class PolicyEvaluator(Struct, frozen=True):
         if not isinstance(rules, tuple):
             # callmark.toml may contain the list itself: [[evaluators.policy.rules]]
             force_setattr(self, "rules", read_rules({"rules": rules} if isinstance(rules, list) else rules))
+
+    def tool_patterns(self) -> dict[str, tuple[str, ...]]:
+        """Return the globs of the tools that each rule is about, by its id: without any such tool, it can never be broken."""
+        return {rule.id: rule.tools for rule in self.rules}
 
     def evaluate(self, attempt: Attempt) -> Result:
         has_transcript = attempt.prediction is not None and bool(attempt.prediction.transcript)
@@ -72,7 +77,7 @@ class PolicyEvaluator(Struct, frozen=True):
         notes = [
             Note(
                 "policy_violation",
-                f"{violation.rule.id}: {violation.rule.says.rstrip('.')}: {violation.description}",
+                f"{violation.rule.id} ({violation.rule.says.rstrip('.')}): {violation.description}",
                 actual_index=violation.call if same_calls else None,
                 message=violation.message,
             )

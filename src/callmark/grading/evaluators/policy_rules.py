@@ -47,6 +47,11 @@ class Rule(Struct, frozen=True):
     words: tuple[str, ...] = ()
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The globs of the tools whose calls may violate the rule. If no tool matches, it can never be broken."""
+        return tuple(pattern.steps[-1].name for pattern in self.calls)
+
+    @property
     def needs_transcript(self) -> bool:
         """Whether the rule depends on user messages or results, so that calls alone are not enough to check it."""
         steps = [step for pattern in (*self.calls, *self.first) for step in pattern.steps]
@@ -111,7 +116,7 @@ def _read_object(content: Any, name: str, keys: tuple[str, ...], where: str) -> 
             raise BadInput(f"{where}: {name}: unknown key {key!r}{did_you_mean(str(key), keys)}", f"Known keys: {', '.join(keys)}.")
     for key in keys:
         if key not in content:
-            raise BadInput(f"{where}: {name}: {key} is missing")
+            raise BadInput(f"{where}: {name}: missing key {key!r}")
     return content
 
 
@@ -136,7 +141,7 @@ def _read_texts(content: Any, name: str, where: str, what: str = "a string") -> 
 def _read_text(content: Mapping[str, Any], key: str, where: str) -> str:
     value = content.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise BadInput(f"{where}: {key} is missing" if value is None else f"{where}: {key}: expected a string, got {_kind(value)}")
+        raise BadInput(f"{where}: missing key {key!r}" if value is None else f"{where}: {key}: expected a string, got {_kind(value)}")
     return value.strip()
 
 

@@ -21,7 +21,7 @@ BANDS = (
     (0.90, "excellent"),
     (0.75, "good: check that there is enough training data"),
     (0.50, "fair: check that the failures do not share a cause"),
-    (0.0, "poor: check that the training itself worked"),
+    (0.0, "poor: tool selection or arguments are often wrong"),
 )
 
 ResponseQuality = Callable[[Attempt], float]

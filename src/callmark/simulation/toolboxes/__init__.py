@@ -58,19 +58,19 @@ def _open(spec: str, settings: ToolboxSettings) -> ToolSource:
     provider = find_provider(spec)
     if provider is not None:
         if not text:
-            raise BadInput(f"tools: expected a source such as {provider.example}, got {f'{name}{colon}'!r}")
+            raise BadInput(f"--tools: expected a source such as {provider.example}, got {f'{name}{colon}'!r}")
         try:
             return provider.open(text, settings)
         except BadInput as error:  # the import error of a module may contain a key
             raise BadInput(keys.hide(str(error)), keys.hide(error.hint)) from None
     if name in ("http", "https"):
         raise BadInput(
-            f"tools: expected mcp:URL for a tool server, got {mask_address(spec, keys)}", "For example mcp:http://localhost:8000/mcp."
+            f"--tools: expected mcp:URL for a tool server, got {mask_address(spec, keys)}", "For example mcp:http://localhost:8000/mcp."
         )
     known = registry.names("toolboxes")
     near = did_you_mean(name, known) or suggest_python(mask_address(spec, keys))
     if not colon:
-        raise BadInput(f"tools: expected KIND:SOURCE, got {mask_address(spec, keys)!r}{near}", _hint())
+        raise BadInput(f"--tools: expected KIND:SOURCE, got {mask_address(spec, keys)!r}{near}", _hint())
     raise BadInput(f"unknown tool source {scrub(keys.hide(name))!r}{near}", _hint())
 
 

@@ -81,7 +81,9 @@ class Connection:
             await asyncio.wait(pending, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not ready.done():
                 reason = self._failure or f"it did not complete the MCP handshake within {limit:g} s"
-                raise self._error(f"cannot be used: {reason}{self._output_tail()}")
+                exited = reason.startswith("it exited")
+                problem = f"{reason.removeprefix('it ')} before it answered" if exited else f"cannot be used: {reason}"
+                raise self._error(f"{problem}{self._output_tail()}")
             self.client = ready.result()
         except BaseException:
             if self._process is not None:

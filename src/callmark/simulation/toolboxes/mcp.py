@@ -40,7 +40,8 @@ _MAX_PAGES = 100  # of a list of tools or resources
 _LIST_TOOLS = "tools/list"
 _CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only slows down each of them
 _PING_TIMEOUT = 5.0  # seconds
-_HINT = "Run the command on its own to see why it fails, or check that the server is running."
+_COMMAND_HINT = "Run the command on its own to see why it fails."
+_URL_HINT = "Check that the server is running."
 
 
 class McpToolSource:
@@ -88,7 +89,7 @@ class McpToolSource:
             await self._probe()
         except ModelError as error:
             await self.__aexit__(None, None, None)
-            raise BadInput(str(error), _HINT) from None
+            raise BadInput(str(error), _COMMAND_HINT if self._server.url is None else _URL_HINT) from None
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
