@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
+from random import Random
 from typing import Any
 
 import pytest
@@ -140,17 +141,41 @@ def test_pairing_is_one_to_one_and_optimal(expected: list[Call], actual: list[Ca
     assert found == min(chosen for chosen in pairings if quality(expected, actual, chosen) == best), "of the best the earliest"
 
 
+tables = st.tuples(st.integers(1, 7), st.integers(1, 7), st.sampled_from([1, 3, 20])).flatmap(
+    lambda size: st.lists(st.lists(st.integers(-size[2], size[2]), min_size=size[1], max_size=size[1]), min_size=size[0], max_size=size[0])
+)
+
+
 @pytest.mark.laws
-@given(st.integers(1, 6), st.integers(0, 3), st.data())
-def test_the_assignment_is_as_good_as_scipys(rows: int, more: int, data: st.DataObject) -> None:
+@given(tables)
+def test_the_assignment_is_as_good_as_scipys(weights: list[list[int]]) -> None:
     scipy = pytest.importorskip("scipy.optimize")
-    weights = [[data.draw(st.integers(-20, 20)) for _ in range(rows + more)] for _ in range(rows)]
     ours = assign(weights)
-    assert len(set(ours)) == rows
+    assert len({row for row, _ in ours}) == len({column for _, column in ours}) == min(len(weights), len(weights[0]))
     theirs = scipy.linear_sum_assignment(weights, maximize=True)
-    assert sum(weights[row][column] for row, column in enumerate(ours)) == sum(
-        weights[row][column] for row, column in zip(*theirs, strict=True)
-    )
+    assert sum(weights[row][column] for row, column in ours) == sum(weights[row][column] for row, column in zip(*theirs, strict=True))
+
+
+@pytest.mark.laws
+@given(tables.filter(lambda table: len(table) <= 4 and len(table[0]) <= 4))
+def test_of_the_best_assignments_the_first_is_returned(weights: list[list[int]]) -> None:
+    rows, columns = len(weights), len(weights[0])
+    slots = [*range(columns), *[columns] * max(rows - columns, 0)]
+    every = sorted({order for order in permutations(slots, rows) if sum(column < columns for column in order) == min(rows, columns)})
+    sums = [sum(weights[row][column] for row, column in enumerate(order) if column < columns) for order in every]
+    first = every[sums.index(max(sums))]
+    assert assign(weights) == [(row, column) for row, column in enumerate(first) if column < columns]
+
+
+def test_a_large_assignment_is_as_good_as_scipys() -> None:
+    scipy = pytest.importorskip("scipy.optimize")
+    random = Random(1)
+    for rows, columns, most in ((120, 150, 4), (150, 120, 1000)):
+        weights = [[random.randrange(most) for _ in range(columns)] for _ in range(rows)]
+        theirs = scipy.linear_sum_assignment(weights, maximize=True)
+        assert sum(weights[row][column] for row, column in assign(weights)) == sum(
+            weights[row][column] for row, column in zip(*theirs, strict=True)
+        )
 
 
 def test_thousands_of_calls_are_paired_in_bounded_time() -> None:

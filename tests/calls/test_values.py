@@ -87,7 +87,7 @@ PARAMETERS = {
     "arguments, left",
     [
         ({"limit": 10}, {}),
-        ({"limit": "10"}, {}),
+        ({"limit": "10"}, {"limit": "10"}),  # a tool that takes an integer refuses it
         ({"limit": 10.0}, {}),
         ({"limit": 11}, {"limit": 11}),
         ({"tag": None}, {}),

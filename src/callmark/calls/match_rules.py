@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from callmark.calls.globs import matches_glob
 from callmark.calls.matchers import SIMILAR, check_matchers, has_matcher, is_matcher
-from callmark.calls.values import without_defaults
+from callmark.calls.values import matched_arguments, without_defaults
 from callmark.errors import BadInput
 from callmark.types import Call, Tool
 from callmark.wording import did_you_mean
@@ -87,7 +87,7 @@ def apply_match_rules(
 
 
 def _apply_to_call(rules: Sequence[MatchRule], call: Call, touched: Counter[str], tool: Tool | None) -> Call:
-    arguments = without_defaults(call.arguments, tool.parameters, matchers=True) if tool else call.arguments
+    arguments = without_defaults(call.arguments, tool.parameters, kept=matched_arguments(call.arguments)) if tool else call.arguments
     changed = _apply_to_value(rules, call.name, (), dict(arguments), touched)
     return Call(call.name, {key: changed.get(key, value) for key, value in call.arguments.items()}, call.id)
 

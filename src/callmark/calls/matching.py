@@ -13,21 +13,22 @@ from callmark.calls.dates import parse_date, same_date
 from callmark.calls.globs import matches_glob
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.matchers import MAX_SET_MEMBERS, compile_regex, exact_number, has_matcher, is_matcher
+from callmark.calls.places import Place
 from callmark.calls.ratio import reaches_ratio
 from callmark.calls.set_matching import all_matched
 from callmark.calls.strict import NotStrict, parse
 from callmark.calls.value_keys import value_key
-from callmark.calls.words import words
+from callmark.calls.words import trim, words
 
-Equal = Callable[[Any, Any, MatchBudget], bool]
+Equal = Callable[[Any, Any, MatchBudget, Place | None], bool]
 
 LONGEST_TEXT = 2000  # characters of a text that is compared by ratio; a longer one must have equal words
 _FEW = 8  # members of a $one_of that are compared one by one
 _STEPS = 500  # of an automaton, or characters of a pattern that is tried at every place, that count as one check
 
 
-def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
-    """Return whether a matcher matches a value. `equal` compares values inside the matcher: by `exact`, with nested matchers."""
+def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
+    """Return whether a matcher matches a value at a place. `equal` compares values inside the matcher: by `exact`, with nested matchers."""
     for kind in matcher:
         match = _MATCH.get(kind)
         if match is not None:
@@ -35,27 +36,28 @@ def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: Match
     else:
         return False
     if budget.inside:
-        return match(matcher, actual, equal, budget)
+        return match(matcher, actual, equal, budget, place)
     budget.spend(1)
     budget.inside = True
-    found = match(matcher, actual, equal, budget)
+    found = match(matcher, actual, equal, budget, place)
     budget.inside = False
     return found
 
 
-def _matches_optional(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
-    return equal(matcher["$optional"], actual, budget)
+def _matches_optional(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
+    return equal(matcher["$optional"], actual, budget, place)
 
 
-def _matches_not(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
-    return not equal(matcher["$not"], actual, budget)
+def _matches_not(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
+    return not equal(matcher["$not"], actual, budget, place)
 
 
-def _matches_glob(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_glob(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     pattern = matcher["$glob"]
     if not isinstance(actual, str) or not isinstance(pattern, str):
         return False
     budget.spend_text(actual)
+    actual = budget.prepare(trim, actual)
     if "?" in pattern:
         budget.spend(len(pattern) * len(actual) // _STEPS)
     if matcher.get("$case", True) is False:
@@ -63,7 +65,7 @@ def _matches_glob(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget:
     return matches_glob(pattern, actual)
 
 
-def _matches_regex(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_regex(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     pattern = matcher["$regex"]
     if not isinstance(pattern, str) or not isinstance(actual, str):
         return False
@@ -71,13 +73,14 @@ def _matches_regex(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget
     if isinstance(compiled, str):
         return False
     budget.spend(compiled.programsize * len(actual) // _STEPS)
+    actual = budget.prepare(trim, actual)
     try:
         return compiled.fullmatch(actual) is not None
     except UnicodeEncodeError:
         return False
 
 
-def _matches_one_of(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_one_of(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     members = matcher["$one_of"]
     if not isinstance(members, list):
         return False
@@ -86,9 +89,9 @@ def _matches_one_of(matcher: Mapping[str, Any], actual: Any, equal: Equal, budge
         key = budget.prepare_value(value_key, actual)
         if key is not None:
             by_key, members = budget.prepare_value(_by_key, members)
-            if any(equal(member, actual, budget) for member in by_key.get(key, ())):
+            if any(equal(member, actual, budget, place) for member in by_key.get(key, ())):
                 return True
-    return any(equal(member, actual, budget) for member in members)
+    return any(equal(member, actual, budget, place) for member in members)
 
 
 def _by_key(members: list[Any]) -> tuple[dict[Hashable, list[Any]], list[Any]]:
@@ -108,7 +111,7 @@ def _member_key(member: Any) -> Hashable:
     return None if has_matcher(member) else value_key(member)
 
 
-def _matches_set(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_set(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     """Return whether the members match one to one, in any order."""
     members = matcher["$set"]
     if (
@@ -129,15 +132,18 @@ def _matches_set(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: 
             items_by_key[key] = items_by_key.get(key, 0) | 1 << index
     every = (1 << len(members)) - 1
     possible = [every if key is None else items_by_key.get(key, 0) | without_key for key in budget.prepare_value(_member_keys, members)]
-    return all_matched(possible, lambda member, item: equal(members[member], actual[item], budget))
+    items = None if place is None else place.item(actual)
+    return all_matched(possible, lambda member, item: equal(members[member], actual[item], budget, items))
 
 
 def _member_keys(members: list[Any]) -> list[Hashable]:
     return list(map(_member_key, members))
 
 
-def _matches_approx(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_approx(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     if isinstance(actual, str):
+        if place is not None and not place.admits(actual, budget):
+            return False
         try:
             actual = parse(actual)
         except NotStrict:
@@ -172,7 +178,7 @@ def _as_float(number: Fraction) -> float:
         return inf if number > 0 else -inf
 
 
-def _matches_date(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_date(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     expected = matcher["$date"]
     if not isinstance(expected, str) or not isinstance(actual, str):
         return False
@@ -180,7 +186,7 @@ def _matches_date(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget:
     return expected_date is not None and actual_date is not None and same_date(expected_date, actual_date)
 
 
-def _matches_text(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_text(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     expected, min_ratio = matcher["$text"], matcher.get("$ratio")
     if not isinstance(expected, str) or not isinstance(actual, str) or not isinstance(min_ratio, int | float):
         return False
@@ -197,16 +203,16 @@ def _joined_words(text: str) -> str:
     return " ".join(words(text))
 
 
-def _matches_contains(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget) -> bool:
+def _matches_contains(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
     part = matcher["$contains"]
     if not isinstance(part, str) or not isinstance(actual, str):
         return False
     budget.spend_text(actual)
-    return budget.prepare(str.casefold, part) in budget.prepare(str.casefold, actual)
+    return budget.prepare(str.casefold, part) in budget.prepare(str.casefold, budget.prepare(trim, actual))
 
 
-_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Equal, MatchBudget], bool]] = {
-    "$any": lambda matcher, actual, equal, budget: True,
+_MATCH: dict[str, Callable[[Mapping[str, Any], Any, Equal, MatchBudget, Place | None], bool]] = {
+    "$any": lambda matcher, actual, equal, budget, place: True,
     "$optional": _matches_optional,
     "$glob": _matches_glob,
     "$regex": _matches_regex,

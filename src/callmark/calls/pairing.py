@@ -2,8 +2,8 @@
 
 Only calls with the same name are paired, and malformed calls never are. The best pairing has the most pairs; then the most pairs whose
 arguments all agree; then the greatest sum of agreement (arguments that agree / arguments named on either side, 1 without arguments); then
-the most arguments that agree; then the fewest actual arguments; then the fewest expected ones. Further ties do not affect any metric: the
-earliest pairs win.
+the most arguments that agree; then the fewest actual arguments; then the fewest expected ones. Of further ties, the pairs with the smallest
+indexes win, expected first. With more than 1,000 calls of one name on a side, equal calls are paired first and the rest in order.
 
 Repeated calls are paired one to one: two expected calls and one actual call make one pair and leave one expected call unpaired.
 
@@ -17,17 +17,29 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.calls.assignment import assign
+from callmark.calls.agreement import Agreement, AgreementRow, Counts
+from callmark.calls.assignment import assign, first_matching, match
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.matchers import is_optional
+from callmark.calls.places import Place
 from callmark.calls.schema import properties
-from callmark.calls.strict import dump
-from callmark.calls.values import ComparisonRule, agrees, may_equal_default, without_defaults
+from callmark.calls.value_keys import value_key
+from callmark.calls.values import (
+    ComparisonRule,
+    agrees,
+    default_agrees,
+    matched_arguments,
+    may_equal_default,
+    without_defaults,
+)
 from callmark.errors import EvaluatorError
 from callmark.types import Call
 
-MAX_COMPARED_PAIRS = 40_000  # pairs of calls with one name that are all compared; above that, equal calls first, the rest in order
-MAX_ORDERED_PAIRS = 2500  # pairs of calls with one name up to which ties are broken by order
+MAX_CALLS = 1000  # of one name on a side, up to which the pairing is the best one
+MAX_COMPARED_PAIRS = 40_000  # pairs of calls that are all compared, to find repeated calls
+
+_FEW_PAIRS = 100  # pairs of calls with one name that are compared one by one, which is faster than by their values
+_MAX_TRIES = 8  # calls with the same key that a call is compared with, beyond MAX_CALLS
 
 _PLAIN = frozenset({str, int, float, bool})  # types whose equal values always agree
 
@@ -67,11 +79,15 @@ class Pair(Struct, frozen=True, gc=False):
 
 
 class Pairing(Struct, frozen=True, gc=False):
-    """The pairs in the order of the expected calls, and the indexes of the unpaired calls on either side."""
+    """The pairs in the order of the expected calls, and the indexes of the unpaired calls on either side.
+
+    `limited` says that there were too many calls of one name to find the best pairing.
+    """
 
     pairs: tuple[Pair, ...]
     unpaired_expected: tuple[int, ...]
     unpaired_actual: tuple[int, ...]
+    limited: bool = False
 
     @property
     def perfect(self) -> bool:
@@ -98,8 +114,10 @@ def compare_arguments(
     """
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
+    given = actual
     if parameters:
-        expected, actual = without_defaults(expected, parameters, matchers=True), without_defaults(actual, parameters)
+        matched = matched_arguments(expected)
+        expected, actual = without_defaults(expected, parameters, kept=matched), without_defaults(actual, parameters, kept=matched)
     budget = MatchBudget() if budget is None else budget
     agree = expected_count = 0
     missing: list[str] = []
@@ -109,11 +127,11 @@ def compare_arguments(
             expected_count += 1
             other = actual[key]
             plainly_equal = value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other
-            if plainly_equal or _agrees(key, value, other, rule, budget):
+            if plainly_equal or _agrees(key, value, other, rule, budget, Place(parameters, given, key) if parameters else None):
                 agree += 1
             else:
                 differ.append(key)
-        elif not is_optional(value):
+        elif not is_optional(value) and not (parameters and key in matched and _default_agrees(key, value, parameters, budget)):
             expected_count += 1
             missing.append(key)
     if len(actual) == expected_count - len(missing) and not missing and not differ:
@@ -122,9 +140,16 @@ def compare_arguments(
     return ArgumentComparison(agree, expected_count, len(actual), expected_count + len(extra), tuple(missing), extra, tuple(differ))
 
 
-def _agrees(key: str, expected: Any, actual: Any, rule: ComparisonRule, budget: MatchBudget) -> bool:
+def _agrees(key: str, expected: Any, actual: Any, rule: ComparisonRule, budget: MatchBudget, place: Place | None = None) -> bool:
     try:
-        return agrees(expected, actual, rule, budget)
+        return agrees(expected, actual, rule, budget, place)
+    except EvaluatorError as error:
+        raise EvaluatorError(f"{key}: {error}") from None
+
+
+def _default_agrees(key: str, expected: Any, parameters: Mapping[str, Any], budget: MatchBudget) -> bool:
+    try:
+        return default_agrees(key, expected, parameters, budget)
     except EvaluatorError as error:
         raise EvaluatorError(f"{key}: {error}") from None
 
@@ -206,16 +231,20 @@ def pair_calls(
         return Pairing((), tuple(range(len(expected))), ())
     expected_by_name, actual_by_name = _by_name(expected, ignore_case), _by_name(actual, ignore_case)
     pairs: list[Pair] = []
+    limited = False
     comparer = _Comparer(expected, actual, rule, parameters, budget or MatchBudget(), preferred)
     for name, expected_indexes in expected_by_name.items():
         if actual_indexes := actual_by_name.get(name):
-            pairs += _pair_same_name(comparer, expected_indexes, actual_indexes)
+            too_many = max(len(expected_indexes), len(actual_indexes)) > MAX_CALLS
+            limited = limited or too_many
+            pairs += (_pair_equal_first if too_many else _pair_same_name)(comparer, expected_indexes, actual_indexes)
     pairs.sort(key=lambda pair: pair.expected)
     paired_expected, paired_actual = {pair.expected for pair in pairs}, {pair.actual for pair in pairs}
     return Pairing(
         tuple(pairs),
         tuple(index for index in range(len(expected)) if index not in paired_expected),
         tuple(index for index in range(len(actual)) if index not in paired_actual),
+        limited,
     )
 
 
@@ -246,7 +275,7 @@ def compare_calls(
 
 
 class _Comparer:
-    """Compares the calls of two lists by their indexes. The arguments of a call are prepared once, not for every pair."""
+    """Compares the calls of two lists by their indexes."""
 
     def __init__(
         self,
@@ -262,81 +291,105 @@ class _Comparer:
         self._rule: ComparisonRule = rule
         self._parameters = parameters
         self._budget = budget
-        self._expected: dict[int, Call] = {}
-        self._actual: dict[tuple[int, str], Call] = {}  # by index and by the name of the expected call, whose schema counts
 
-    def pair(self, row: int, column: int) -> Pair:
-        name = self.expected[row].name
-        expected, actual = self._expected.get(row), self._actual.get((column, name))
-        if expected is None:
-            expected = self._expected[row] = self._without_defaults(self.expected[row], name, matchers=True)
-        if actual is None:
-            actual = self._actual[column, name] = self._without_defaults(self.actual[column], name, matchers=False)
-        return Pair(row, column, compare_calls(expected, actual, rule=self._rule, budget=self._budget))
+    def pair(self, row: int, column: int, budget: MatchBudget | None = None) -> Pair:
+        expected = self.expected[row]
+        parameters = self._parameters(expected.name)
+        return Pair(
+            row,
+            column,
+            compare_calls(expected, self.actual[column], rule=self._rule, parameters=parameters, budget=budget or self._budget),
+        )
 
-    def _without_defaults(self, call: Call, name: str, *, matchers: bool) -> Call:
-        arguments = without_defaults(call.arguments, self._parameters(name), matchers=matchers)
-        return call if arguments is call.arguments else Call(call.name, dict(arguments))
+    def counted_arguments(self, call: Call) -> Mapping[str, Any]:
+        """Return the arguments that count."""
+        return without_defaults(call.arguments, self._parameters(call.name))
+
+    def agreement(self, rows: Sequence[int], columns: Sequence[int]) -> list[AgreementRow]:
+        """Compare many expected calls with many actual calls at once."""
+        by_name: dict[str, Agreement] = {}  # of the expected calls, whose schema counts
+        actual = [self.actual[column].arguments for column in columns]
+        found = []
+        for row in rows:
+            expected = self.expected[row]
+            if expected.name not in by_name:
+                parameters = self._parameters(expected.name)
+                by_name[expected.name] = Agreement(actual, self._rule, parameters, self._budget, self._agree)
+            try:
+                found.append(by_name[expected.name].row(expected.arguments))
+            except EvaluatorError as error:
+                raise EvaluatorError(f"{expected.name}: {error}") from None
+        return found
+
+    def _agree(self, key: str, expected: Any, actual: Any, place: Place | None) -> bool:
+        return _agrees(key, expected, actual, self._rule, self._budget, place)
 
 
 def _pair_same_name(comparer: _Comparer, rows: list[int], columns: list[int]) -> list[Pair]:
     """Return the best pairs among calls with one name. `rows` are indexes of expected calls, `columns` of actual calls."""
     if len(rows) == 1 and len(columns) == 1:
         return [comparer.pair(rows[0], columns[0])]
-    pairs: list[Pair] = []
-    if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
-        equal, rows, columns = _pair_equal(comparer.expected, comparer.actual, rows, columns)
-        pairs = [comparer.pair(row, column) for row, column in equal]
-        if len(rows) * len(columns) > MAX_COMPARED_PAIRS:
-            return pairs + [comparer.pair(row, column) for row, column in zip(rows, columns, strict=False)]
-    if not rows or not columns:
-        return pairs
-    table = [[comparer.pair(row, column) for column in columns] for row in rows]
-    preferred = comparer.preferred
-    weights = _weights(table, None if preferred is None else [preferred(comparer.actual[column]) for column in columns])
-    if len(rows) <= len(columns):
-        chosen = list(enumerate(assign(weights)))
-    else:
-        chosen = [(row, column) for column, row in enumerate(assign([list(column) for column in zip(*weights, strict=True)]))]
-    return pairs + [table[row][column] for row, column in chosen]
+    preferred = None if comparer.preferred is None else [comparer.preferred(comparer.actual[column]) for column in columns]
+    if len(rows) * len(columns) <= _FEW_PAIRS:
+        table = [[comparer.pair(row, column) for column in columns] for row in rows]
+        counts = [[(cell.agree, cell.expected, cell.actual, cell.named) for cell in [pair.arguments for pair in row]] for row in table]
+        return [table[row][column] for row, column in assign(_weights(counts, preferred))]
+    compared = comparer.agreement(rows, columns)
+    chosen = None if preferred is not None else _all_agreeing(compared, len(columns))
+    if chosen is None:
+        chosen = assign(_weights([row.counts() for row in compared], preferred))
+    budget = MatchBudget()  # these pairs have been compared
+    return [comparer.pair(rows[row], columns[column], budget) for row, column in chosen]
 
 
-def _pair_equal(
-    expected: Sequence[Call], actual: Sequence[Call], rows: list[int], columns: list[int]
-) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return pairs of calls with identical arguments, and the remaining indexes, for lists too long to compare every pair."""
-    by_text: dict[str, list[int]] = {}
+def _all_agreeing(compared: Sequence[AgreementRow], columns: int) -> list[tuple[int, int]] | None:
+    """Return the first pairing in which all arguments of all pairs agree; None if there is none, or the number of arguments varies."""
+    if any([row.varies for row in compared]):  # noqa: C419 - faster
+        return None
+    agreeing = [row.full for row in compared]
+    column_of = match(agreeing, columns)
+    if len(column_of) < min(len(compared), columns):
+        return None
+    return first_matching(agreeing, columns, (1 << max(len(compared), columns)) - 1, column_of)
+
+
+def _pair_equal_first(comparer: _Comparer, rows: list[int], columns: list[int]) -> list[Pair]:
+    """Return pairs of equal calls, and the remaining calls paired in order, for lists too long to find the best pairing."""
+    by_key: dict[Any, list[int]] = {}
     for column in reversed(columns):
-        by_text.setdefault(_text(actual[column]), []).append(column)
-    equal = [(row, same.pop()) for row in rows if (same := by_text.get(_text(expected[row])))]
-    paired_rows, paired_columns = {row for row, _ in equal}, {column for _, column in equal}
-    return equal, [row for row in rows if row not in paired_rows], [column for column in columns if column not in paired_columns]
+        by_key.setdefault(value_key(dict(comparer.counted_arguments(comparer.actual[column]))), []).append(column)
+    pairs: list[Pair] = []
+    for row in rows:
+        candidates = by_key.get(value_key(dict(comparer.counted_arguments(comparer.expected[row]))), [])
+        for at in range(len(candidates) - 1, max(len(candidates) - _MAX_TRIES, 0) - 1, -1):
+            pair = comparer.pair(row, candidates[at])
+            if pair.agrees:
+                del candidates[at]
+                pairs.append(pair)
+                break
+    used_rows, used_columns = {pair.expected for pair in pairs}, {pair.actual for pair in pairs}
+    rest = zip([row for row in rows if row not in used_rows], [column for column in columns if column not in used_columns], strict=False)
+    return pairs + [comparer.pair(row, column) for row, column in rest]
 
 
-def _text(call: Call) -> str:
-    return dump(dict(sorted(call.arguments.items())))
-
-
-def _weights(table: Sequence[Sequence[Pair]], preferred: Sequence[bool] | None) -> list[list[int]]:
+def _weights(counts: Sequence[Sequence[Counts]], preferred: Sequence[bool] | None) -> list[list[int]]:
     """Return an integer weight for each pair, so that the sum of weights orders pairings by the criteria, in their order.
 
-    The last criteria are the columns that are preferred, if any, and, for small tables, early pairs: the first expected call with the first
-    actual call, and so on.
+    The last criterion is the number of columns that are preferred, if any.
     """
-    rows, columns = len(table), len(table[0])
-    comparisons = [[pair.arguments for pair in row] for row in table]
-    share = lcm(*(cell.named or 1 for row in comparisons for cell in row))
-    most = max(max(cell.agree, cell.actual, cell.expected) for row in comparisons for cell in row) + 1
-    pairs = min(rows, columns)
+    cells = {cell for row in counts for cell in row}
+    share = lcm(*(named or 1 for _, _, _, named in cells))
+    most = max(max(agree, expected, actual) for agree, expected, actual, _ in cells) + 1
+    pairs = min(len(counts), len(counts[0]))
     base, agreed = pairs * most + 1, pairs * share + 1
-    early = columns + 1 if rows * columns <= MAX_ORDERED_PAIRS else 1
-
-    def weight(cell: ArgumentComparison, row: int, column: int) -> int:
-        number = int(cell.all_agree) * agreed + (share if not cell.named else share // cell.named * cell.agree)
-        for part in (cell.agree, most - cell.actual, most - cell.expected):
+    scale = 1 if preferred is None else pairs + 1
+    weights: dict[Counts, int] = {}
+    for cell in cells:
+        agree, expected, actual, named = cell
+        number = (agree == named) * agreed + (share if not named else share // named * agree)
+        for part in (agree, most - actual, most - expected):
             number = number * base + part
-        if preferred is not None:
-            number = number * (pairs + 1) + preferred[column]
-        return number * early**rows + (columns - column) * early ** (rows - 1 - row) if early > 1 else number
-
-    return [[weight(cell, row, column) for column, cell in enumerate(cells)] for row, cells in enumerate(comparisons)]
+        weights[cell] = number * scale
+    if preferred is None:
+        return [[weights[cell] for cell in row] for row in counts]
+    return [[weights[cell] + liked for cell, liked in zip(row, preferred, strict=True)] for row in counts]

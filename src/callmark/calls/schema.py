@@ -13,8 +13,8 @@ import msgspec
 from callmark.calls.validation import Validator, compile_schema
 from callmark.types import Call, Tool
 
-_COMBINED = ("anyOf", "oneOf", "allOf")
-_NOT_FLAT = frozenset({*_COMBINED, "$ref", "nullable"})
+COMBINED = ("anyOf", "oneOf", "allOf")
+_NOT_FLAT = frozenset({*COMBINED, "$ref", "nullable"})
 _LONGEST_PATH = 400  # characters
 _SAME_BY_TYPE = frozenset({str, int, bool})  # values of one of these types fit the same schemas
 _MAX_QUESTIONS = 1_000_000  # whether a part of a value fits a part of a schema, for one value
@@ -56,9 +56,9 @@ def _variants(schemas: Sequence[Any], root: Mapping[str, Any]) -> Iterator[dict[
             continue
         seen.add(id(part))
         yield part
-        rest.extend(item for key in _COMBINED if isinstance(part.get(key), list) for item in part[key])
+        rest.extend(item for key in COMBINED if isinstance(part.get(key), list) for item in part[key])
         if isinstance(part.get("$ref"), str):
-            rest.append(_resolve(part["$ref"], root))
+            rest.append(resolve(part["$ref"], root))
 
 
 def child_schemas(schemas: Sequence[Any], key: str | int, root: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -139,16 +139,16 @@ def _fits_parts(value: Any, schema: dict[str, Any], root: Mapping[str, Any], kno
         return True
     if check_listed and ((isinstance(schema.get("enum"), list) and value not in schema["enum"]) or schema.get("const", value) != value):
         return False
-    if isinstance(schema.get("$ref"), str) and not _fits(value, _resolve(schema["$ref"], root), root, known, check_listed=check_listed):
+    if isinstance(schema.get("$ref"), str) and not _fits(value, resolve(schema["$ref"], root), root, known, check_listed=check_listed):
         return False
-    for key in _COMBINED:
+    for key in COMBINED:
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
             fitting = (_fits(value, part, root, known, check_listed=check_listed) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
     kinds = schema.get("type")
-    if kinds is not None and not any(_has_type(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
+    if kinds is not None and not any(has_type(value, kind) for kind in (kinds if isinstance(kinds, list) else [kinds])):
         return False
     if isinstance(value, dict):
         fields = properties(schema)
@@ -160,7 +160,8 @@ def _fits_parts(value: Any, schema: dict[str, Any], root: Mapping[str, Any], kno
     return True
 
 
-def _has_type(value: Any, kind: Any) -> bool:
+def has_type(value: Any, kind: Any) -> bool:
+    """Return whether a value has the type of a type word. Any other word fits everything; `integer` takes 1.0."""
     match kind:
         case "string" | "str":
             return isinstance(value, str)
@@ -306,7 +307,8 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_PATH else f"{text[: _LONGEST_PATH // 2]}…{text[-_LONGEST_PATH // 2 :]}"
 
 
-def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
+def resolve(reference: str, root: Mapping[str, Any]) -> Any:
+    """Return the part of a schema that a local `$ref` names; None if there is none."""
     if not reference.startswith("#"):
         return None
     place: Any = root

@@ -10,12 +10,20 @@ _LONGEST_RUN = 30  # combining marks in a row; no script uses more (Unicode's St
 _QUOTES = "\"'`"
 _ENDINGS = ".,;:!?。，、"
 _BRACKETS = frozenset({"Ps", "Pe", "Pi", "Pf"})
+_SPELLINGS = str.maketrans(dict.fromkeys("‘’ʼ‛", "'") | dict.fromkeys("“”„‟", '"') | dict.fromkeys("‐‑‒–—―−", "-"))
 
 
 def words(text: str) -> list[str]:
-    """Return the words: NFKC, case-folded, split at white space, without quotes, brackets, closing punctuation and empty words."""
-    folded = normalize(text, "NFKC").casefold()
+    """Return the words: NFKC, with plain apostrophes, quotes and hyphens, case-folded, split at white space, without quotes, brackets,
+    closing punctuation and empty words.
+    """
+    folded = (text if text.isascii() else normalize(text, "NFKC").translate(_SPELLINGS)).casefold()
     return [word for word in map(strip_punctuation, folded.split()) if word]
+
+
+def trim(text: str) -> str:
+    """Return the text in NFC, without outer white space: the form in which strings are compared by `exact`."""
+    return normalize(text, "NFC").strip()
 
 
 def normalize(text: str, form: Literal["NFC", "NFKC"]) -> str:
