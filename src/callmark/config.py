@@ -1,4 +1,4 @@
-"""Read `callmark.toml`: evaluator options, match rules, named models and the gate. Every key is optional.
+"""Read `callmark.toml`: evaluator options, match rules, grounding, named models and the gate. Every key is optional.
 
     [evaluators]
     use = ["call", "process", "my_evaluators:Politeness"]
@@ -26,6 +26,9 @@
     [tools]
     read_only = ["get_*", "search_*"]   # tools that change nothing, for trajectory.redundant
 
+    [grounding]
+    ignore = ["*.note"]                 # arguments whose values need no source in the conversation
+
     [models.tuned]                      # callmark run eval.jsonl --model tuned
     model = "vllm:tuned@http://localhost:8000"
     temperature = 0
@@ -51,6 +54,7 @@ from msgspec import Struct
 
 from callmark import registry
 from callmark.analysis.gate import Gate
+from callmark.calls.argument_patterns import pattern_problem
 from callmark.calls.match_rules import read_match_rules
 from callmark.calls.messages import explain_validation_error
 from callmark.calls.strict import scrub
@@ -63,7 +67,7 @@ from callmark.models.model import ModelSettings
 from callmark.wording import did_you_mean
 
 FILE_NAME = "callmark.toml"
-_KEYS = ("evaluators", "match", "tools", "models", "gate")
+_KEYS = ("evaluators", "match", "tools", "grounding", "models", "gate")
 _MAX_BYTES = 50_000_000  # of a file
 _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
@@ -100,7 +104,10 @@ def read_config(path: str | None = None) -> Config:
         tables = tomllib.loads(text)
         _refuse_unknown_keys(tables, _KEYS)
         return Config(
-            parse_grading(tables.get("evaluators", {}), tables.get("match", {}), tables.get("tools", {}), folder=file.parent),
+            msgspec.structs.replace(
+                parse_grading(tables.get("evaluators", {}), tables.get("match", {}), tables.get("tools", {}), folder=file.parent),
+                ungrounded=parse_grounding(tables.get("grounding", {})),
+            ),
             parse_models(tables.get("models", {})),
             parse_gate(tables.get("gate", {})),
             found="" if path else FILE_NAME,
@@ -138,6 +145,20 @@ def parse_grading(evaluators: Any, match: Any, tools: Any = None, *, folder: Pat
     except BadInput as error:
         raise _in_table("[match]", error, "match: ") from None
     return msgspec.structs.replace(settings, match=rules, read_only=_parse_tools({} if tools is None else tools))
+
+
+def parse_grounding(table: Any) -> tuple[str, ...]:
+    """Return the patterns of the table `[grounding]`: arguments whose values need no source."""
+    if not isinstance(table, dict):
+        raise BadInput(f"grounding: expected a table, got {table!r:.80}", "Start the table with [grounding].")
+    _refuse_unknown_keys(table, ("ignore",), where="[grounding] ")
+    patterns = table.get("ignore", [])
+    if not isinstance(patterns, list):
+        raise BadInput(f"[grounding] ignore: expected a list of patterns, got {patterns!r:.80}", 'Example: ignore = ["*.note"]')
+    for pattern in patterns:
+        if problem := pattern_problem(pattern):
+            raise BadInput(f"[grounding] ignore: {problem}", "'*.note' matches the argument note of every tool.")
+    return tuple(patterns)
 
 
 def read_policy(path: str) -> dict[str, Any]:

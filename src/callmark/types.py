@@ -328,6 +328,9 @@ FaultKind = Literal[
 ]
 
 
+FaultOrigin = Literal["format", "elsewhere", "hallucinated"]
+
+
 class Fault(Struct, frozen=True):
     """One reason why a prediction is wrong.
 
@@ -339,7 +342,8 @@ class Fault(Struct, frozen=True):
         expected: The expected value.
         actual: The actual value.
         evaluators: Names of the evaluators that count this fault.
-        origin: For a wrong value: `hallucinated` if it appears nowhere in the input, `elsewhere` if it comes from elsewhere in it.
+        origin: For a wrong value: `format` if it is the expected value in another format, `elsewhere` if it comes from elsewhere in the
+            input, `hallucinated` if it appears nowhere in it.
         origin_message: Index of that message.
     """
 
@@ -350,7 +354,7 @@ class Fault(Struct, frozen=True):
     expected: Any = None
     actual: Any = None
     evaluators: tuple[str, ...] = ()
-    origin: Literal["hallucinated", "elsewhere"] | None = None
+    origin: FaultOrigin | None = None
     origin_message: int | None = None
 
     def is_reported(self, evaluators: Collection[str]) -> bool:

@@ -49,7 +49,7 @@ class ArgumentExample(Struct, frozen=True):
 class ArgumentSummary(Struct, frozen=True):
     """How often an argument of a function was wrong, in total and by kind of fault, with an example of each kind.
 
-    `hallucinated` and `elsewhere` count where wrong values came from.
+    `hallucinated`, `elsewhere` and `format` count where wrong values came from.
     """
 
     function: str
@@ -63,6 +63,7 @@ class ArgumentSummary(Struct, frozen=True):
     hallucinated: int
     elsewhere: int
     examples: list[ArgumentExample]
+    format: int = 0
 
 
 class FunctionTable(Struct, frozen=True):
@@ -151,12 +152,12 @@ class FunctionTally:
 class _ArgumentFaults:
     """The faults of one argument."""
 
-    __slots__ = ("counts", "elsewhere", "examples", "hallucinated")
+    __slots__ = ("counts", "elsewhere", "examples", "format", "hallucinated")
 
     def __init__(self) -> None:
         self.counts: dict[FaultKind, int] = {}
         self.examples: list[ArgumentExample] = []
-        self.hallucinated = self.elsewhere = 0
+        self.hallucinated = self.elsewhere = self.format = 0
 
     def add(self, case: str, fault: Fault) -> None:
         kind = fault.kind
@@ -169,6 +170,7 @@ class _ArgumentFaults:
         if kind == "wrong_value":
             self.hallucinated += fault.origin == "hallucinated"
             self.elsewhere += fault.origin == "elsewhere"
+            self.format += fault.origin == "format"
 
     def summary(self, function: str, argument: str) -> ArgumentSummary:
         return ArgumentSummary(
@@ -183,6 +185,7 @@ class _ArgumentFaults:
             self.hallucinated,
             self.elsewhere,
             sorted(self.examples, key=lambda example: -self.counts[example.kind]),
+            self.format,
         )
 
 

@@ -18,7 +18,7 @@ from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
 from callmark.grading.record import GradeRecord
-from callmark.types import Fault, FaultKind, Usage
+from callmark.types import Fault, FaultKind, FaultOrigin, Usage
 
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
@@ -33,7 +33,8 @@ class Estimate(Struct, frozen=True):
 
 
 class FaultExample(Struct, frozen=True):
-    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated or copied from elsewhere.
+    """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated, copied from elsewhere or
+    the expected ones in another format.
 
     For a wrong or unknown tool, `name` is `expected → actual`.
     """
@@ -42,6 +43,7 @@ class FaultExample(Struct, frozen=True):
     count: int
     hallucinated: int = 0
     elsewhere: int = 0
+    format: int = 0
 
 
 class FaultSummary(Struct, frozen=True):
@@ -348,7 +350,8 @@ class Tally:
             self._origins[kind, name, fault.origin] += 1
 
     def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
-        return FaultExample(name, count, self._origins[kind, name, "hallucinated"], self._origins[kind, name, "elsewhere"])
+        origins: tuple[FaultOrigin, ...] = ("hallucinated", "elsewhere", "format")
+        return FaultExample(name, count, *[self._origins[kind, name, origin] for origin in origins])
 
 
 def is_scored(grade: GradeRecord) -> bool:

@@ -10,9 +10,12 @@ from typing import Any
 from callmark.calls.assignment import bit_indexes
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.matchers import is_optional
+from callmark.calls.matching import possible_keys, text_test
 from callmark.calls.places import Place
 from callmark.calls.value_keys import value_key
 from callmark.calls.values import ComparisonRule, default_agrees, matched_arguments, without_defaults
+
+_SHORT = 100  # characters; matching a shorter text is one check
 
 Counts = tuple[int, int, int, int]  # arguments that agree, are expected, actual, and named on either side
 Agree = Callable[[str, Any, Any, Place | None], bool]  # whether an argument agrees
@@ -33,6 +36,7 @@ class Agreement:
         self._given: dict[str, int] = {}  # the calls that have an argument
         self._counted: dict[str, int] = {}  # the same without those in which it is equivalent to omitting it
         self._groups: dict[str, dict[Hashable, dict[Hashable, tuple[Any, Mapping[str, Any], list[int]]]]] = {}
+        self._texts: dict[tuple[str, Callable[[str], str]], tuple[list[tuple[str, int]], list[tuple[str, int]]]] = {}  # short, long
         self._found: dict[tuple[str, Hashable], int] = {}
         for index, arguments in enumerate(actual):
             self._add(index, arguments, without_defaults(arguments, parameters))
@@ -44,12 +48,8 @@ class Agreement:
             self._given[key] = self._given.get(key, 0) | bit
             if key in counted:
                 self._counted[key] = self._counted.get(key, 0) | bit
-            group = self._groups.setdefault(key, {}).setdefault(self._value_key(value), {})
+            group = self._groups.setdefault(key, {}).setdefault(value_key(value) if self._rule == "exact" else None, {})
             group.setdefault(_identity(value), (value, arguments, [0]))[2][0] |= bit
-
-    def _value_key(self, value: Any) -> Hashable:
-        """Return a key that values share if they agree; by `similar`, no text has one, because its words may be those of another."""
-        return value_key(value) if self._rule == "exact" else None
 
     def row(self, expected: Mapping[str, Any]) -> "AgreementRow":
         """Compare an expected call with all actual calls."""
@@ -97,15 +97,41 @@ class Agreement:
         identity = (key, _identity(value))
         bits = self._found.get(identity)
         if bits is None:
-            groups = self._groups.get(key, {})
-            wanted = None if is_matched else self._value_key(value)
-            candidates = list(groups.values()) if wanted is None else [groups.get(wanted, {}), groups.get(None, {})]
-            bits = 0
-            for group in candidates:
-                for actual, arguments, same in group.values():
-                    if self._agree(key, value, actual, Place(self._parameters, arguments, key) if self._parameters else None):
-                        bits |= same[0]
+            quick = text_test(value) if is_matched else None
+            bits = self._compare(key, value) if quick is None else self._compare_texts(key, value, *quick)
             self._found[identity] = bits
+        return bits
+
+    def _compare(self, key: str, value: Any) -> int:
+        groups = self._groups.get(key, {})
+        wanted = possible_keys(value) if self._rule == "exact" else None  # by `similar`, no text has a key
+        candidates = groups.values() if wanted is None else [groups.get(each, {}) for each in (*wanted, None)]
+        bits = 0
+        for group in candidates:
+            for actual, arguments, same in group.values():
+                if self._agree(key, value, actual, Place(self._parameters, arguments, key) if self._parameters else None):
+                    bits |= same[0]
+        return bits
+
+    def _compare_texts(self, key: str, value: Any, prepare: Callable[[str], str], test: Callable[[str], bool]) -> int:
+        """Compare a matcher that looks only at the text. Every short text is prepared once, for all expected calls."""
+        texts = self._texts.get((key, prepare))
+        if texts is None:
+            texts = self._texts[key, prepare] = [], []
+            for group in self._groups.get(key, {}).values():
+                for actual, _, same in group.values():
+                    if isinstance(actual, str):
+                        is_short = len(actual) <= _SHORT
+                        texts[not is_short].append((prepare(actual) if is_short else actual, same[0]))
+        short, long = texts
+        self._budget.spend(len(short))
+        bits = 0
+        for text, calls in short:
+            if test(text):
+                bits |= calls
+        for text, calls in long:
+            if self._agree(key, value, text, None):
+                bits |= calls
         return bits
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from callmark.calls.globs import matches_glob
+from callmark.calls.argument_patterns import matches_argument, pattern_problem
 from callmark.calls.matchers import SIMILAR, check_matchers, has_matcher, is_matcher
 from callmark.calls.values import matched_arguments, without_defaults
 from callmark.errors import BadInput
@@ -34,14 +34,8 @@ class MatchRule(Struct, frozen=True):
     match: Any
 
     def applies(self, tool: str, path: Sequence[str]) -> bool:
-        """Return whether the rule applies to this argument of this tool. The name of the tool may contain dots."""
-        steps = self.pattern.split(".")
-        at = len(steps) - len(path)
-        return (
-            at > 0
-            and matches_glob(".".join(steps[:at]), tool)
-            and all(matches_glob(step, name) for step, name in zip(steps[at:], path, strict=True))
-        )
+        """Return whether the rule applies to this argument of this tool."""
+        return matches_argument(self.pattern, tool, path)
 
     def matcher(self, value: Any) -> Any:
         """Return the matcher for a recorded value."""
@@ -57,11 +51,8 @@ def read_match_rules(given: Mapping[str, Any]) -> tuple[MatchRule, ...]:
         if isinstance(rule.match, dict) and rule.match and "." not in rule.pattern and not is_matcher(rule.match):
             whole = f"{rule.pattern}.{next(iter(rule.match))}"
             raise BadInput(f"match: {rule.pattern!r}: expected a rule, got a table", f"Put the whole pattern in quotes: {whole!r}.")
-        if not all(rule.pattern.split(".")) or "." not in rule.pattern:
-            raise BadInput(
-                f"match: expected a pattern of the form TOOL.ARGUMENT, got {rule.pattern!r}",
-                "'*.note' matches the argument note of every tool.",
-            )
+        if problem := pattern_problem(rule.pattern):
+            raise BadInput(f"match: {problem}", "'*.note' matches the argument note of every tool.")
         if isinstance(rule.match, str):
             if rule.match not in _WORDS:
                 suggestion = did_you_mean(rule.match, _WORDS)

@@ -6,6 +6,7 @@ nothing.
 
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
+from functools import partial
 from math import inf, nextafter
 from typing import Any
 
@@ -24,6 +25,7 @@ Equal = Callable[[Any, Any, MatchBudget, Place | None], bool]
 
 LONGEST_TEXT = 2000  # characters of a text that is compared by ratio; a longer one must have equal words
 _FEW = 8  # members of a $one_of that are compared one by one
+_SHORT_PATTERN = 200  # characters of a pattern, or steps of an automaton: matching a short text is one check
 _STEPS = 500  # of an automaton, or characters of a pattern that is tried at every place, that count as one check
 
 
@@ -42,6 +44,47 @@ def matches(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: Match
     found = match(matcher, actual, equal, budget, place)
     budget.inside = False
     return found
+
+
+def possible_keys(expected: Any) -> frozenset[Hashable] | None:
+    """Return the keys (`value_key`) of the values that an expected value may match; None if it may match a value with any key."""
+    if is_matcher(expected):
+        if "$optional" in expected:
+            return possible_keys(expected["$optional"])
+        if "$one_of" in expected and isinstance(expected["$one_of"], list):
+            found = [possible_keys(member) for member in expected["$one_of"]]
+            return None if None in found else frozenset().union(*filter(None, found))
+    key = _member_key(expected)
+    return None if key is None else frozenset([key])
+
+
+def text_test(matcher: Any) -> tuple[Callable[[str], str], Callable[[str], bool]] | None:
+    """Return how a short text is prepared, and whether a prepared text is matched, for a matcher that looks only at the text; None for any
+    other matcher. This is for many texts: it gives the same as `matches`, without counting checks.
+    """
+    if not is_matcher(matcher):
+        return None
+    kind = next(iter(matcher))
+    pattern = matcher[kind]
+    if not isinstance(pattern, str) or len(pattern) > _SHORT_PATTERN:
+        return None
+    if kind == "$glob" and len(matcher) == 1:
+        return trim, lambda text: matches_glob(pattern, text)
+    if kind == "$glob" and matcher.get("$case") is False:
+        folded = pattern.casefold()
+        return _trim_and_fold, lambda text: matches_glob(folded, text)
+    if kind == "$contains" and len(matcher) == 1:
+        part = pattern.casefold()
+        return _trim_and_fold, lambda text: part in text
+    if kind == "$regex" and len(matcher) == 1:
+        compiled = compile_regex(pattern)
+        if not isinstance(compiled, str) and compiled.programsize <= _SHORT_PATTERN:
+            return trim, partial(_matches_compiled, compiled)
+    return None
+
+
+def _trim_and_fold(text: str) -> str:
+    return trim(text).casefold()
 
 
 def _matches_optional(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget: MatchBudget, place: Place | None) -> bool:
@@ -73,9 +116,12 @@ def _matches_regex(matcher: Mapping[str, Any], actual: Any, equal: Equal, budget
     if isinstance(compiled, str):
         return False
     budget.spend(compiled.programsize * len(actual) // _STEPS)
-    actual = budget.prepare(trim, actual)
+    return _matches_compiled(compiled, budget.prepare(trim, actual))
+
+
+def _matches_compiled(compiled: Any, text: str) -> bool:
     try:
-        return compiled.fullmatch(actual) is not None
+        return compiled.fullmatch(text) is not None
     except UnicodeEncodeError:
         return False
 

@@ -1,14 +1,19 @@
 """Find many phrases in many texts at once, in time linear in all of them (Aho-Corasick, by words).
 
-A phrase occurs in a text where the characters before and after it are neither letters nor digits, so each run of letters and digits in it
-is a whole one in the text. Texts are therefore read as sequences of symbols: a run of letters and digits, or a single other character,
-which also says whether another such character comes before it.
+A phrase occurs in a text where the characters before and after it are neither letters nor digits, or where CJK meets other letters, so each
+run of letters and digits in it is a whole one in the text. Texts are therefore read as sequences of symbols: a run of letters and digits,
+or a single other character, which also says whether another such character comes before it.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
-_RUNS = re.compile(r"([^\W_]+)")
+_CJK = (
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
+_IS_CJK = re.compile(f"[{_CJK}]")
+RUNS = re.compile(rf"((?:[{_CJK}](?<![\W_]))+|(?:[^\W_](?<![{_CJK}]))+)")
 _BITS = 32  # of a symbol
 
 
@@ -18,6 +23,11 @@ def first_texts(phrases: Iterable[str], texts: Iterable[tuple[int, str]]) -> dic
     Repeated phrases count once. An empty phrase occurs nowhere.
     """
     return _Automaton(dict.fromkeys(phrases)).search(texts)
+
+
+def is_cjk(character: str) -> bool:
+    """Return whether a character belongs to a Chinese, Japanese or Korean script, whose words are often written without spaces."""
+    return character > "\u10ff" and _IS_CJK.match(character) is not None
 
 
 class _Automaton:
@@ -83,7 +93,7 @@ class _Automaton:
 
 def _read(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the symbols of a text, each with whether a phrase cannot end there: another character followed by a letter or digit."""
-    pieces = _RUNS.split(text)  # others, run, others, run, …, others
+    pieces = RUNS.split(text)  # others, run, others, run, …, others
     last = len(pieces) - 1
     for index, piece in enumerate(pieces):
         if index % 2:

@@ -3,9 +3,10 @@
 Every string and number in a call's arguments is searched for earlier in the conversation: in user, system and developer messages and in
 tool results, but not in the assistant's text. A value that is not found is hallucinated.
 
-Text is found ignoring case and extra white space, bounded by characters that are neither letters nor digits; a number in any JSON
-notation; a date in any form that `dates` reads. In a string of six words or more, only the words with a digit need a source. Booleans,
-null, blank strings and values listed in the schema (`enum`, `const`, `default`) need none. Malformed calls have no values.
+Text is found ignoring case and extra white space, bounded by characters that are neither letters nor digits, or by a change between CJK and
+other letters; a number in any JSON notation, but not inside a longer number; a date in any form that `dates` reads. In a string of six
+words or more, only the words with a digit need a source. Booleans, null, blank strings and values listed in the schema (`enum`, `const`,
+`default`) need none. Malformed calls have no values.
 """
 
 import re
@@ -15,6 +16,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from callmark.calls.argument_patterns import contains_argument
 from callmark.calls.messages import RESULT_ROLES
 from callmark.calls.schema import child_schemas, format_path, properties
 from callmark.calls.source_index import SOURCE_ROLES, SourceIndex, Value, has_bounded
@@ -26,6 +28,7 @@ DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments the model comput
 
 _WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # neither a number nor a date
 _LISTING_KEYS = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that may list values
+_NUMBER_STARTS = frozenset("-0123456789")
 _MAX_INDEXES = 64  # enums
 _LATE = 100  # messages that are searched one by one, from the last
 _FEW = 20  # values that are searched for, or compared, one by one
@@ -53,8 +56,11 @@ def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
         for text in value if value.__class__ is list and len(value) <= _FEW else (value,):
             if text.__class__ is not str or not text:
                 return False
+            is_number = text[0] in _NUMBER_STARTS
             for message in islice(reversed(messages), _LATE):
                 source = message.text
+                if is_number and (f".{text}" in source or f"{text}." in source or f"-{text}" in source):
+                    continue  # it may be part of a longer number
                 if text in source and message.role in SOURCE_ROLES and has_bounded(source, text) and _FOLDS_TO_A_LETTER not in source:
                     break
             else:
@@ -80,24 +86,28 @@ def fast_hallucinated(value: Value, messages: Sequence[Message]) -> bool:
     return True
 
 
-def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Origin]:
-    """Return every value of every call that needs a source, in order, with its source message."""
+def find_origins(
+    messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS, ignore: Sequence[str] = ()
+) -> list[Origin]:
+    """Return every value of every call that needs a source, in order, with its source message. `ignore` as in `values_needing_source`."""
     schemas = {tool.name: tool.parameters for tool in tools}
     values = [
         (index, place, path, value)
         for index, message in enumerate(messages)
         for place, call in enumerate(message.calls)
         if call.name not in derived
-        for path, value in values_needing_source(call, schemas.get(call.name, {}))
+        for path, value in values_needing_source(call, schemas.get(call.name, {}), ignore=ignore)
     ]
     sources = SourceIndex(messages)
     sources.prepare(value for _, _, _, value in values)
     return [Origin(index, place, path, value, sources.find(value, index)) for index, place, path, value in values]
 
 
-def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    """Yield `(path, value)` for every string and number in the arguments, except those listed in the schema."""
-    if call.arguments and _lists_nothing(call.arguments, parameters):
+def values_needing_source(call: Call, parameters: Mapping[str, Any], *, ignore: Sequence[str] = ()) -> Iterator[tuple[str, Value]]:
+    """Yield `(path, value)` for every string and number in the arguments, except those listed in the schema and those in arguments that
+    need no source: `ignore` are their patterns, `tool.argument`.
+    """
+    if call.arguments and not ignore and _lists_nothing(call.arguments, parameters):
         yield from cast("Mapping[str, str]", call.arguments).items()
         return
     rest: list[tuple[tuple[str | int, ...], Any, list[dict[str, Any]]]] = [
@@ -106,6 +116,8 @@ def values_needing_source(call: Call, parameters: Mapping[str, Any]) -> Iterator
     while rest:
         path, value, schemas = rest.pop()
         if schemas and _is_listed(value, schemas):
+            continue
+        if ignore and contains_argument(ignore, call.name, list(map(str, path))):
             continue
         if isinstance(value, dict):
             rest.extend(((*path, key), child, child_schemas(schemas, key, parameters)) for key, child in reversed(value.items()))

@@ -1,7 +1,8 @@
 """An index of the messages before a call, to search for the values of its arguments (docs/reference/metrics.md, section 12).
 
-Text is found ignoring case and extra white space, bounded by characters that are neither letters nor digits; a number in any JSON
-notation; a date in any form that `dates` reads. In a string of six words or more, only the words with a digit need a source.
+Text is found ignoring case and extra white space, bounded by characters that are neither letters nor digits, or by a change between CJK and
+other letters; a number in any JSON notation, but not inside a longer number; a date in any form that `dates` reads. In a string of six
+words or more, only the words with a digit need a source.
 
 A few values are searched for one after the other, which is fastest. `prepare` searches for many values at once, so that the time is linear
 in the size of the conversation instead of the product of its values and its text. The decision points of one conversation extend each
@@ -9,6 +10,7 @@ other's index, so that each message is indexed once.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -17,8 +19,8 @@ from typing import Literal
 
 from callmark.calls.dates import find_dates, parse_date, search_key, written_keys
 from callmark.calls.messages import RESULT_ROLES
-from callmark.calls.phrase_search import first_texts
-from callmark.calls.strict import NotStrict, dump, parse, strings_and_numbers
+from callmark.calls.phrase_search import RUNS, first_texts, is_cjk
+from callmark.calls.strict import NotStrict, parse, strings_and_numbers
 from callmark.calls.words import strip_punctuation, words
 from callmark.types import Message
 
@@ -31,7 +33,7 @@ Value = str | int | float
 Kind = Literal["numbers", "date_keys", "words", "parts"]  # properties of a text
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
-_PART = re.compile(r"[^\W_]+")  # letters and digits; a bounded phrase contains whole parts
+_BRACKETS = ("Ps", "Pe")  # Unicode categories
 _NUMBER_START = tuple("-0123456789")
 _LONGEST_NUMBER = 400
 _MAX_TRIES = 100  # occurrences checked one by one before the whole text is marked
@@ -71,16 +73,15 @@ class SourceIndex:
 
     def find(self, value: Value, before: int | None = None) -> int | None:
         """Return the index of the first message that contains the value, or None. Messages from `before` on are ignored."""
-        if not isinstance(value, str):
-            sources = [self._phrase(dump(value), before), self._number(value, before)]
-            return min((source for source in sources if source is not None), default=None)
+        number = _as_number(value) if isinstance(value, str) else value
+        if number is not None:
+            return self._first("numbers", number, before)
+        value = str(value)
         needle = fold(value)
         if not needle:
             return self._first_source(before)
         if (found := self._phrase(needle, before)) is not None:
             return found
-        if (number := _as_number(value)) is not None:
-            return self._number(number, before)
         if (day := parse_date(value)) is not None:
             return self._first("date_keys", search_key(day), before)
         if len(words(value)) < LONG_TEXT:
@@ -103,9 +104,6 @@ class SourceIndex:
     def _first_source(self, before: int | None) -> int:
         texts = self._texts
         return texts[0].index if texts and (before is None or texts[0].index < before) else 0
-
-    def _number(self, number: int | float, before: int | None) -> int | None:
-        return self._first("numbers", number, before)
 
     def _phrase(self, needle: str, before: int | None) -> int | None:
         if self._prepared is not None and needle in self._prepared:
@@ -149,7 +147,7 @@ class _Searches:
         if len(texts) <= FEW_TEXTS:
             return 0
         first = self.first("parts", texts)
-        indexes = [first.get(part) for part in _PART.findall(needle)]
+        indexes = [first.get(part) for part in RUNS.findall(needle)]
         if None in indexes:
             return len(texts)
         return bisect_left(texts, max(filter(None, indexes), default=0), key=attrgetter("index"))
@@ -180,7 +178,7 @@ class _Text:
     @property
     def parts(self) -> list[str]:
         """The sequences of letters and digits."""
-        return _PART.findall(self.folded)
+        return RUNS.findall(self.folded)
 
     def has(self, needle: str) -> bool:
         """Return whether the text contains the needle, bounded by characters that are neither letters nor digits."""
@@ -205,18 +203,25 @@ def _sources(messages: Sequence[Message], start: int) -> Iterator[tuple[int, Mes
 
 
 def has_bounded(text: str, needle: str) -> bool | None:
-    """Return whether the text contains the needle, bounded by characters that are neither letters nor digits. None: it was found often, but
-    never bounded, and the rest of the text was not searched.
+    """Return whether the text contains the needle, bounded by characters that are neither letters nor digits, or by a change between CJK
+    and other letters. None: it was found often, but never bounded, and the rest of the text was not searched.
     """
     at = text.find(needle)
     for _ in range(_MAX_TRIES):
         if at < 0:
             return False
         end = at + len(needle)
-        if not (at and text[at - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
+        if not (at and is_joined(text[at - 1], needle[0])) and not (end < len(text) and is_joined(text[end], needle[-1])):
             return True
         at = text.find(needle, at + 1)
     return None
+
+
+def is_joined(outside: str, edge: str) -> bool:
+    """Return whether a character before or after a value continues it: a letter or digit, unless one of them is a CJK letter and the other
+    is another letter or a digit.
+    """
+    return outside.isalnum() and (not edge.isalnum() or is_cjk(outside) == is_cjk(edge))
 
 
 def fold(text: str) -> str:
@@ -233,9 +238,7 @@ def _limit(source: int | None, before: int | None) -> int | None:
 
 def _phrases(value: Value) -> Iterator[str]:
     """Yield every phrase that `find` may search for."""
-    if not isinstance(value, str):
-        yield dump(value)
-    elif needle := fold(value):
+    if isinstance(value, str) and _as_number(value) is None and (needle := fold(value)):
         yield needle
         if len(words(value)) >= LONG_TEXT:
             yield from filter(None, _pieces(value))
@@ -263,12 +266,12 @@ _fold_cached = lru_cache(maxsize=256)(_fold_uncached)
 
 
 def _mark_boundaries(text: str) -> str:
-    """Return the text with a mark between any two characters that are not both letters or digits: one mark if one of them is, another if
-    neither is. A bounded occurrence of a text is then a plain occurrence of its marked form. This is for repetitive texts, in which
-    checking one occurrence after another would take quadratic time.
+    """Return the text with a mark between any two characters that are not joined letters or digits: one mark if one of them is a letter or
+    digit, or CJK meets another letter, another mark if neither is. A bounded occurrence of a text is then a plain occurrence of its marked
+    form. This is for repetitive texts, in which checking one occurrence after another would take quadratic time.
     """
     edges = zip(" " + text, text + " ", strict=True)
-    return "".join(_MARKS[before.isalnum() + after.isalnum()] + after for before, after in edges)[:-1]
+    return "".join(_MARKS[after.isalnum() + is_joined(before, after)] + after for before, after in edges)[:-1]
 
 
 def _strings(text: str) -> list[str]:
@@ -290,13 +293,25 @@ def _as_number(text: str) -> int | float | None:
 
 
 def _extract_numbers(folded: str) -> Iterator[int | float]:
-    """Yield the JSON numbers in a text. A minus sign counts only if it does not follow a letter or digit."""
+    """Yield the JSON numbers in a text. A number inside a longer one, such as a version, is not one.
+
+    A minus sign belongs to the number at the start of the text and after white space or a bracket; after a letter or digit it does not;
+    after any other character, the number counts with and without it.
+    """
     for match in _NUMBER.finditer(folded):
         token, start, end = match[0], match.start(), match.end()
         if len(token) > _LONGEST_NUMBER or (len(token) > 1 and token[0] == "0" and token[1].isdigit()):
             continue
-        if (start and folded[start - 1].isalnum()) or (end < len(folded) and folded[end].isalnum()):
+        if (start and is_joined(folded[start - 1], token[0])) or (end < len(folded) and is_joined(folded[end], token[-1])):
+            continue
+        if folded[start - 1 : start] == "." and folded[start - 2 : start - 1].isdigit():
+            continue
+        if folded[end : end + 1] == "." and folded[end + 1 : end + 2].isdigit():
             continue
         number = int(token) if token.isdigit() else float(token)
-        negative = start and folded[start - 1] == "-" and not (start > 1 and folded[start - 2].isalnum())
-        yield -number if negative else number
+        before = folded[start - 2 : start - 1] if start > 1 else " "
+        if start and folded[start - 1] == "-" and not before.isalnum():
+            yield -number
+            if before.isspace() or unicodedata.category(before) in _BRACKETS:
+                continue
+        yield number

@@ -42,6 +42,7 @@ class Attempt:
         prediction: The prediction; None if only calls are known.
         dependencies: Pairs of indexes of expected calls: the first must come before the second.
         read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
+        ungrounded: Patterns (`tool.argument`) of arguments whose values need no source in the conversation.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Attempt:
         "prediction",
         "read_only",
         "tools",
+        "ungrounded",
     )
 
     def __init__(
@@ -78,9 +80,11 @@ class Attempt:
         budget: MatchBudget | None = None,
         dependencies: Edges = (),
         read_only: tuple[str, ...] = (),
+        ungrounded: Sequence[str] = (),
     ) -> None:
         self.dependencies = dependencies
         self.read_only = read_only
+        self.ungrounded = ungrounded
         self.expected = expected
         self.actual = actual
         self.tools = tools
@@ -239,6 +243,7 @@ class Attempt:
             tuple([Pair(expected[found.expected], actual[found.actual], found.arguments) for found in left.pairs]),
             tuple([expected[index] for index in left.unpaired_expected]),
             tuple([actual[index] for index in left.unpaired_actual]),
+            left.limited,
         )
 
     def _execute(self) -> Execution:

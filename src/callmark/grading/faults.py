@@ -8,11 +8,12 @@ else the first. The remaining unpaired calls are matched in order as an unknown 
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from callmark.calls.display import show_expected_call
+from callmark.calls.letters import differs_in_format
 from callmark.calls.matchers import is_matcher, recorded_value
-from callmark.calls.pairing import MAX_COMPARED_PAIRS, Pair, compare_similar
+from callmark.calls.pairing import MAX_CALLS, MAX_COMPARED_PAIRS, Pair, compare_similar
 from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded, values_needing_source
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
@@ -21,10 +22,12 @@ from callmark.errors import EvaluatorError
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Evaluator, fault_rule
 from callmark.grading.ignored_functions import is_ignored
-from callmark.types import Call, Fault, FaultKind, Note
+from callmark.types import Call, Fault, FaultKind, FaultOrigin, Note
 
-Origin = tuple[Literal["hallucinated", "elsewhere"] | None, int | None]  # and the message that the value comes from
+Origin = tuple[FaultOrigin | None, int | None]  # and the message that the value comes from
+PAIRING_LIMITED = f"more than {MAX_CALLS:,} calls of one tool: equal calls were paired first, the rest in order"
 _NO_ORIGIN: Origin = (None, None)
+_FORMAT: Origin = ("format", None)
 
 
 def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = (), metrics: Mapping[str, float] | None = None) -> list[Fault]:
@@ -71,6 +74,8 @@ def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
             found.append(Note("schema_violation", problem, index, path or None))
+    if pairing is not None and pairing.limited:
+        found.append(Note("pairing_limited", PAIRING_LIMITED))
     if not attempt.tools and attempt.expected and attempt.actual:
         found.append(Note("no_schema", "no tools are known: arguments were compared with the expected ones instead of with a schema"))
     return found
@@ -79,7 +84,7 @@ def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
 def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
     """Yield a note for each value of a correct call that does not appear earlier in the conversation."""
     call = attempt.actual[actual_index]
-    for path, value in values_needing_source(call, attempt.parameters(call.name)):
+    for path, value in values_needing_source(call, attempt.parameters(call.name), ignore=attempt.ungrounded):
         if attempt.find_source(value, actual_index) is None:
             sentence = f"{path}={dump(value)} does not appear earlier in the conversation (hallucinated)"
             yield Note("hallucinated_value", sentence, actual_index, path)
@@ -169,7 +174,8 @@ class _FaultFinder:
             misfits = key in known and not types_fit(value, known[key], schema)
             other_type = key not in known and not is_matcher(plain) and _json_type(plain) != _json_type(value)
             kind = "wrong_type" if misfits or other_type else "wrong_value"
-            origin = _find_origin(Call(actual.name, {key: value}), attempt, pair.actual)
+            is_format = differs_in_format(plain, value)
+            origin = _FORMAT if is_format else _find_origin(Call(actual.name, {key: value}), attempt, pair.actual)
             yield self._argument_fault(kind, pair, key, origin, execution=misfits, similar=key in similar.differ)
 
     def _argument_fault(
@@ -192,7 +198,8 @@ def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
     """Return where the values of a call come from, if one of them needs a source and there is a conversation."""
     if not attempt.messages or call.name in DERIVED_TOOLS:
         return _NO_ORIGIN
-    sources = [attempt.find_source(value, actual_index) for _, value in values_needing_source(call, attempt.parameters(call.name))]
+    values = values_needing_source(call, attempt.parameters(call.name), ignore=attempt.ungrounded)
+    sources = [attempt.find_source(value, actual_index) for _, value in values]
     if not sources:
         return _NO_ORIGIN
     return ("hallucinated", None) if None in sources else ("elsewhere", sources[0])

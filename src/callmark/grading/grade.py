@@ -138,6 +138,7 @@ def best_attempt(
     prediction: Prediction | None = None,
     dependencies: Sequence[Edges] = (),
     read_only: tuple[str, ...] = (),
+    ungrounded: Sequence[str] = (),
 ) -> tuple[Attempt, int]:
     """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list.
 
@@ -160,6 +161,7 @@ def best_attempt(
             budget=budget,
             dependencies=dependencies[index] if dependencies else (),
             read_only=read_only,
+            ungrounded=ungrounded,
         )
         for index, calls in enumerate(expected)
     ]
@@ -213,9 +215,20 @@ def fault_sentence(fault: Fault, tool: str = "") -> str:
         case "wrong_type":
             problem = f"expected {expected}, got {actual} (wrong type)"
         case _:
-            origin = {None: "", "hallucinated": " (hallucinated)", "elsewhere": f" (from message {fault.origin_message})"}[fault.origin]
-            problem = f"expected {expected}, got {actual}{origin}"
+            problem = f"expected {expected}, got {actual}{_origin_words(fault)}"
     return f"{fault.argument}: {problem}"
+
+
+def _origin_words(fault: Fault) -> str:
+    match fault.origin:
+        case "format":
+            return " (another format)"
+        case "elsewhere":
+            return f" (from message {fault.origin_message})"
+        case "hallucinated":
+            return " (hallucinated)"
+        case None:
+            return ""
 
 
 def _call_fault_sentence(fault: Fault) -> str:

@@ -32,6 +32,7 @@ class Grader:
         self.evaluators = build_evaluators(settings)
         self._rules = read_match_rules(settings.match)
         self._read_only = settings.read_only
+        self._ungrounded = settings.ungrounded
         self._tools: tuple[Tool, ...] = ()
         self._schemas = Schemas(())
         self._sources = SourceIndex()
@@ -104,6 +105,7 @@ class Grader:
             prediction=prediction,
             dependencies=case.dependencies,
             read_only=self._read_only,
+            ungrounded=self._ungrounded,
         )
         return Grade(attempt, self.evaluators.evaluators, self.evaluators.evaluate(attempt), alternative)
 
@@ -140,6 +142,7 @@ class Grader:
                 messages=case.messages,
                 schemas=self._schemas,
                 earlier_sources=self._sources,
+                ungrounded=self._ungrounded,
             )
             notes = tuple(find_notes(attempt) if violates else hallucinated_values(attempt, 0))
             self._sources = attempt.built_sources or self._sources

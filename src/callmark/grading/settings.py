@@ -26,14 +26,15 @@ RECORDING_EVALUATORS = (*CONVERSATION_EVALUATORS, "state", "effort", "recorded")
 
 
 class GradingSettings(Struct, frozen=True, omit_defaults=True):
-    """The names of the evaluators, their options by evaluator, the match rules, and globs of tools that change nothing, as in
-    `callmark.toml`.
+    """The names of the evaluators, their options by evaluator, the match rules, globs of tools that change nothing, and patterns of arguments
+    whose values need no source, as in `callmark.toml`.
     """
 
     evaluators: tuple[str, ...] = DEFAULT_EVALUATORS
     options: dict[str, dict[str, Any]] = {}
     match: dict[str, Any] = {}
     read_only: tuple[str, ...] = ()
+    ungrounded: tuple[str, ...] = ()
 
     @property
     def ignore(self) -> tuple[str, ...]:
@@ -45,13 +46,14 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
         return replace(self, options={**self.options, evaluator: {**self.options.get(evaluator, {}), **options}})
 
     def differences(self, other: "GradingSettings") -> list[str]:
-        """Return the names of the settings that differ: `evaluators`, `call.threshold`, `match`."""
+        """Return the names of the settings that differ: `evaluators`, `call.threshold`, `match`, `grounding.ignore`."""
         found = ["evaluators"] if self.evaluators != other.evaluators else []
         for evaluator in dict.fromkeys((*self.options, *other.options)):
             options, others = self.options.get(evaluator, {}), other.options.get(evaluator, {})
             found += [f"{evaluator}.{name}" for name in dict.fromkeys((*options, *others)) if options.get(name) != others.get(name)]
         found += ["match"] if self.match != other.match else []
-        return found + (["tools.read_only"] if self.read_only != other.read_only else [])
+        found += ["tools.read_only"] if self.read_only != other.read_only else []
+        return found + (["grounding.ignore"] if self.ungrounded != other.ungrounded else [])
 
 
 def build_evaluators(settings: GradingSettings) -> EvaluatorSet:

@@ -204,6 +204,7 @@ def _examples(fault: FaultSummary, width: int) -> str:
 
 def _example(fault: FaultSummary, example: FaultExample, limit: int) -> str:
     origins = [f"{example.hallucinated:,} hallucinated"] if example.hallucinated else []
+    origins += [f"{example.format:,} format"] if example.format else []
     origins += [f"{example.elsewhere:,} from elsewhere in the conversation"] if example.elsewhere else []
     expected, arrow, actual = example.name.partition(" → ")
     if fault.kind in _TWO_TOOLS and arrow:

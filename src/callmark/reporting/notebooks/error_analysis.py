@@ -134,7 +134,7 @@ Which arguments are wrong, and how.
 
 - **Missing** arguments lower argument recall. Check that the model asks for the value, and that it uses what the user said.
 - **Wrong values** lower argument precision. *Hallucinated* values do not appear earlier in the conversation; values from *elsewhere* were
-  copied from the wrong place in it.
+  copied from the wrong place in it; *format* means the expected value in another format (`W7868134` for `#W7868134`).
 - **Wrong types** and **unknown** arguments do not match the schema. Check that the schema describes the parameter clearly.
 """,
         {
@@ -151,7 +151,7 @@ alt.Chart(counts[counts["count"] > 0], title="Wrong arguments").mark_bar().encod
 )
 """,
             "arguments-table": """
-origins = pd.DataFrame([{"hallucinated": one.hallucinated, "elsewhere": one.elsewhere} for one in arguments])
+origins = pd.DataFrame([{"hallucinated": one.hallucinated, "elsewhere": one.elsewhere, "format": one.format} for one in arguments])
 named.join(origins).set_index("argument")
 """,
             "argument-examples-table": """

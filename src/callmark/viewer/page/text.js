@@ -124,8 +124,9 @@ export function labelWords(kind) {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-// Where a wrong value came from: `hallucinated`, or another message.
+// Where a wrong value came from: `hallucinated`, another message, or the expected value in another format.
 export function originWords(origin) {
+  if (origin === "format") return "another format";
   return origin === "elsewhere" ? "from elsewhere in the conversation" : origin;
 }
 
