@@ -109,7 +109,7 @@ def exported_scores(rows: Sequence[dict[str, Any]], *, python: str = sys.executa
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--items", type=int, default=20_000)
+    parser.add_argument("--items", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--python", default=sys.executable)
     options = parser.parse_args()
@@ -259,7 +259,8 @@ def _respelled(random: Random, value: Any) -> Any:
         return [_respelled(random, member) for member in (value[::-1] if chance < 0.8 else value)]
     if isinstance(value, dict):
         return {key: _respelled(random, value[key]) for key in reversed(value)}
-    return random.choice([float(value), int(value), value + 0.01, value * 1.01, str(value), f"{value:e}"])
+    near = [value * (1 + way * 1e-9) for way in (-1.5, -0.9, 0.5, 0.999, 1.001, 2)]
+    return random.choice([float(value), int(value), value + 0.01, value * 1.01, str(value), f"{value:e}", *near])
 
 
 def _wanted(random: Random, value: Any, depth: int = 0) -> Any:
@@ -348,11 +349,42 @@ def _parameter(random: Random, value: Any) -> dict[str, Any]:
             {"$ref": "#/nowhere"},
             {"$ref": "http://example.com/#/x"},
             {"type": 5, "anyOf": 5},
+            *(_typed(random, value) for _ in range(14)),
         ]
     )
     if random.random() < 0.4:
         one = {**one, "default": random.choice([value, value, None, _respelled(random, value), _value(random)])}
     return one
+
+
+TYPE_WORDS = ["string", "integer", "number", "boolean", "array", "object", "null", "str", "int", "float", "bool", "list", "dict", "strange"]
+
+
+def _typed(random: Random, value: Any, depth: int = 0) -> dict[str, Any]:
+    """Return a schema with the type of the value or another one, at any depth, in one of the forms that schemas have."""
+    word = _type_word(value) if random.random() < 0.7 else random.choice(TYPE_WORDS)
+    schema: dict[str, Any] = {"type": word if random.random() < 0.8 else [word, random.choice(TYPE_WORDS)]}
+    if isinstance(value, list) and depth < 3 and random.random() < 0.8:
+        schema["items"] = _typed(random, random.choice(value) if value else "x", depth + 1)
+    if isinstance(value, dict) and depth < 3 and random.random() < 0.8:
+        schema["properties"] = {key: _typed(random, member, depth + 1) for key, member in value.items()}
+    other = {"type": random.choice(TYPE_WORDS)}
+    forms: list[dict[str, Any]] = [
+        {**schema, "nullable": True},
+        {"anyOf": [schema, other]},
+        {"oneOf": [other, schema]},
+        {"allOf": [schema, {}]},
+        {"allOf": [schema, other]},
+        {**schema, "$ref": random.choice(["#/$defs/word", "#/$defs/self", "#/nowhere"])},
+    ]
+    return schema if random.random() < 0.6 else random.choice(forms)
+
+
+def _type_word(value: Any) -> str:
+    for kind, word in ((bool, "boolean"), (str, "string"), (int, "integer"), (float, "number"), (list, "array"), (dict, "object")):
+        if isinstance(value, kind):
+            return word
+    return "null"
 
 
 if __name__ == "__main__":

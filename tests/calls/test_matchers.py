@@ -117,3 +117,16 @@ def test_patterns_end_in_bounded_time() -> None:
     assert not agrees({"$regex": "(a+)+b"}, "a" * 100_000)
     assert not agrees({"$glob": "*a" * 50 + "b"}, "a" * 100_000)
     assert not agrees({"$text": "ab " * 600, "$ratio": 0.99}, "ba " * 600)
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    [{"$glob": "caf\u00e9-?"}, {"$glob": "CAF\u00c9-*", "$case": False}, {"$regex": "caf\u00e9-[0-9]"}, {"$contains": "F\u00e9-1"}],
+)
+def test_text_matchers_look_at_the_trimmed_text_in_nfc(matcher: dict[str, Any]) -> None:
+    assert agrees(matcher, " cafe\u0301-1\n")
+
+
+def test_one_of_takes_matchers() -> None:
+    either = {"$one_of": [5, {"$glob": "TKT-*"}, {"$set": [1, 2]}, {"$not": {"$any": True}}]}
+    assert [agrees(either, value) for value in (5, "5", "TKT-7", [2, 1], 6, "x")] == [True, True, True, True, False, False]

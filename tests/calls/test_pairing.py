@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import permutations
 from random import Random
@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callmark import grade
+from callmark.calls import pairing
 from callmark.calls.assignment import assign
 from callmark.calls.pairing import Pairing, compare_arguments, compare_similar, pair_calls
 from callmark.types import Call
@@ -186,3 +188,63 @@ def test_thousands_of_calls_are_paired_in_bounded_time() -> None:
     assert all(one.agrees for one in found.pairs)
     others = [tool_call("f", n=-index) for index in range(1, 2001)]
     assert len(pair_calls(calls[:2000], others).pairs) == 2000
+
+
+def reversed_calls(count: int, expected: Callable[[int], Any], actual: Callable[[int], Any]) -> tuple[list[Call], list[Call]]:
+    return [tool_call("f", a=expected(n)) for n in range(count)], [tool_call("f", a=actual(n)) for n in reversed(range(count))]
+
+
+@pytest.mark.parametrize(
+    "expected, actual",
+    [
+        (str, int),
+        (int, str),
+        (lambda n: {"$glob": f"x{n}-*"}, lambda n: f"x{n}-1"),
+        (lambda n: {"$one_of": [f"x{n}", f"y{n}"]}, lambda n: f"x{n}"),
+        (lambda n: {"$approx": n, "$abs": 0.1}, lambda n: n + 0.05),
+        (lambda n: 1e9 + n / 4, lambda n: 1e9 + n / 4),
+    ],
+)
+def test_a_thousand_calls_in_reverse_order_that_are_equal_by_coercion_or_matcher_are_paired(expected: Any, actual: Any) -> None:
+    found = pair_calls(*reversed_calls(1000, expected, actual))
+    assert len(found.pairs) == 1000
+    assert all(pair.agrees for pair in found.pairs)
+    assert not found.limited
+
+
+def test_beyond_a_thousand_calls_equal_ones_are_paired_first_and_the_rest_in_order() -> None:
+    expected, actual = reversed_calls(1001, str, lambda n: n if n > 2 else -n - 1)
+    found = pair_calls(expected, actual)
+    assert found.limited
+    assert [(pair.expected, 1000 - pair.actual, pair.agrees) for pair in found.pairs[:4]] == [
+        (0, 2, False),
+        (1, 1, False),
+        (2, 0, False),
+        (3, 3, True),
+    ]
+    notes = grade(expected, actual).notes
+    assert "more than 1,000 calls of one tool: equal calls were paired first, the rest in order" in {note.sentence for note in notes}
+
+
+argument_values = st.sampled_from(
+    [0, 1, "1", 1.5, 1.5000000001, "a", " a", {"$any": True}, {"$optional": "a"}, {"$one_of": [1, "b"]}, {"$glob": "a*"}]
+)
+many_calls = st.lists(
+    st.dictionaries(st.sampled_from("abc"), argument_values, max_size=3).map(lambda arguments: Call("f", arguments)), max_size=7
+)
+schemas = st.sampled_from([{}, {"properties": {"a": {"type": "integer", "default": 1}, "b": {"type": "string", "default": "a"}}}])
+
+
+@pytest.mark.laws
+@given(many_calls, many_calls, schemas, st.sampled_from(["exact", "similar"]))
+def test_many_calls_are_paired_as_few_are(expected: list[Call], actual: list[Call], schema: dict[str, Any], rule: Any) -> None:
+    few = pair_calls(expected, actual, rule=rule, parameters=lambda name: schema)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairing, "_FEW_PAIRS", 0)
+        assert pair_calls(expected, actual, rule=rule, parameters=lambda name: schema) == few
+
+
+def test_of_equally_good_partners_a_preferred_one_is_taken() -> None:
+    actual = [tool_call("f", a=2), tool_call("f", a=3)]
+    assert indexes(pair_calls([tool_call("f", a=1)], actual)) == [(0, 0)]
+    assert indexes(pair_calls([tool_call("f", a=1)], actual, preferred=lambda call: call.arguments["a"] == 3)) == [(0, 1)]

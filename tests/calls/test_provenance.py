@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.calls import source_index
-from callmark.calls.provenance import fast_hallucinated, find_origins
+from callmark.calls.provenance import fast_hallucinated, find_origins, values_needing_source
 from callmark.calls.source_index import SourceIndex
 from callmark.types import Call, Message, Tool
 
@@ -32,6 +32,14 @@ def said(text: str, role: str = "user") -> Message:
         (1200, "1.2e3"),
         (-5, "minus is -5"),
         (5, "room-5"),
+        (5, "4-5 people"),
+        (4, "4-5 people"),
+        (-5, "(-5)"),
+        (-5, '{"a":-5}'),
+        ("W12", "订单W12号"),
+        ("订单", "订单W12"),
+        (5, "我要5个"),
+        ("12", "[12,13]"),
         (0.5, "0.50"),
         ("5", "5.0"),
         ("5.0", "5"),
@@ -61,6 +69,13 @@ def test_values_that_are_found(value: Any, text: str) -> None:
         (5, "05"),
         (-5, "5"),
         (-5, "10-5"),
+        (5, "it is -5 degrees"),
+        (5, "-5"),
+        (5, "12.5"),
+        (12, "12.5"),
+        ("12", "12.5 kg"),
+        (2, "version 1.2.3"),
+        ("单", "订单W12"),
         ("2025-05-10", "2025-05-11"),
         ("the printer PR-18 on floor 2 smokes", "PR-17 floor 2"),
         ("a b c d 5", "a b c d"),
@@ -221,3 +236,11 @@ def test_extended_index_finds_the_same_as_a_new_one(few: int, branches: list[tup
                 assert index.find(value) == SourceIndex(messages).find(value)
         for one, its_messages in earlier:
             assert [one.find(value) for value in values] == [SourceIndex(its_messages).find(value) for value in values]
+
+
+def test_ignored_arguments_need_no_source() -> None:
+    call = Call("book.room", {"note": "x9", "guest": {"name": "y9", "age": 7}, "tags": ["z9"]})
+    ignored = [("*.note",), ("book.room.guest",), ("*.guest.name",), ("*.tags.0",), ("other.note", "*.nothing")]
+    paths = [[path for path, _ in values_needing_source(call, {}, ignore=patterns)] for patterns in ignored]
+    every = ["note", "guest.name", "guest.age", "tags[0]"]
+    assert paths == [every[1:], ["note", "tags[0]"], ["note", "guest.age", "tags[0]"], every[:3], every]

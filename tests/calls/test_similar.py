@@ -89,3 +89,21 @@ def test_excessive_nesting_compares_as_different() -> None:
     for _ in range(100_000):
         one, other = [one], [other]
     assert not agrees(one, other)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("it’s", "it's"),
+        ("itʼs", "it‛s"),
+        ("5 “inch” pipe", '5 "inch" pipe'),
+        ("a„b", "a‟b"),
+        ("e‑mail", "e-mail"),
+        ("10–12", "10-12"),
+        ("−5", "-5"),
+    ],
+)
+def test_apostrophes_quotes_and_hyphens_are_folded(one: str, other: str) -> None:
+    assert similar(one, other)
+    assert similar(other, one)
+    assert not exact(one, other)

@@ -98,6 +98,44 @@ def test_wrong_value_has_its_origin(value: str, origin: str, message: int | None
     assert (fault.expected, fault.actual, fault.origin, fault.origin_message) == ("#W1", value, origin, message)
 
 
+@pytest.mark.parametrize(
+    "expected, actual, origin",
+    [
+        ("#W7868134", "W7868134", "format"),
+        ("Mia", "MIA", "format"),
+        ("555-0199", "(555) 0199", "format"),
+        ("5.0", "5", "format"),
+        ("007", "7", "format"),
+        ("12345678901234567", "12345678901234568", None),
+        ("a-1", "a1", "format"),
+        ("#1", "#-1", None),
+        ("!", "?", None),
+        ("-5", "5", None),
+        ("1-2", "12", None),
+        ("Mia", "Mio", None),
+        ("Straße", "STRASSE", "format"),
+        ("订单", "订单。", "format"),
+        ({"$glob": "W*"}, "#w", None),
+        (["a b"], ["a-b"], None),
+    ],
+)
+def test_wrong_value_in_another_format(expected: Any, actual: Any, origin: str | None) -> None:
+    (fault,) = grade([tool_call("f", id=expected)], [tool_call("f", id=actual)]).faults
+    assert (fault.kind, fault.origin) == ("wrong_value", origin)
+
+
+def test_format_comes_before_elsewhere_and_is_in_the_sentence() -> None:
+    (fault,) = grade([tool_call("f", id="#W2")], [tool_call("f", id="w2")], messages=[Message("user", "w2")]).faults
+    assert fault.origin == "format"
+    assert fault_sentence(fault) == 'id: expected "#W2", got "w2" (another format)'
+
+
+def test_a_type_that_the_schema_does_not_admit_is_a_wrong_type() -> None:
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}]
+    (fault,) = grade([tool_call("f", n=2)], [tool_call("f", n="2")], tools=tools).faults
+    assert (fault.kind, fault.expected, fault.actual) == ("wrong_type", 2, "2")
+
+
 def test_value_that_needs_no_source_has_no_origin() -> None:
     (listed,) = grade([tool_call("f", id="#W1", color="red")], [tool_call("f", id="#W1", color="blue")], tools=TOOLS, messages=TALK).faults
     (derived,) = grade([tool_call("calculate", e="1")], [tool_call("calculate", e="2")], messages=TALK).faults

@@ -94,9 +94,10 @@ def test_best_alternative_counts() -> None:
 
 def test_default_value_equals_an_omitted_argument() -> None:
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"n": {"type": "integer", "default": 10}}}}}]
-    sample = {"output_tools": [call("f", {"n": "10"})]}
+    sample = {"output_tools": [call("f", {"n": 10.0})]}
     assert grade(sample, item(call("f"))) == 0.5
     assert grade(sample, item(call("f"), tools=tools)) == 1.0
+    assert grade({"output_tools": [call("f", {"n": "10"})]}, item(call("f"), tools=tools)) == 0.5
     assert grade({"output_tools": [call("f", {"n": None})]}, item(call("f"), tools=tools)) == 1.0
 
 

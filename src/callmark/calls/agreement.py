@@ -13,7 +13,7 @@ from callmark.calls.matchers import is_optional
 from callmark.calls.matching import possible_keys, text_test
 from callmark.calls.places import Place
 from callmark.calls.value_keys import value_key
-from callmark.calls.values import ComparisonRule, default_agrees, matched_arguments, without_defaults
+from callmark.calls.values import TOLERANCE, ComparisonRule, default_agrees, matched_arguments, without_defaults
 
 _SHORT = 100  # characters; matching a shorter text is one check
 
@@ -109,6 +109,8 @@ class Agreement:
         bits = 0
         for group in candidates:
             for actual, arguments, same in group.values():
+                if value.__class__ is float and actual.__class__ is float and abs(value - actual) > 2 * TOLERANCE * abs(value):
+                    continue  # the quick check for numbers without a key
                 if self._agree(key, value, actual, Place(self._parameters, arguments, key) if self._parameters else None):
                     bits |= same[0]
         return bits

@@ -196,25 +196,28 @@ def _matches_approx(matcher: Mapping[str, Any], actual: Any, equal: Equal, budge
             return False
     if isinstance(actual, bool) or not isinstance(actual, int | float):
         return False
-    least, low, high, greatest = budget.prepare_value(_range, matcher)
-    if not least <= actual <= greatest:  # the quick check for almost every number that is outside
+    least, lower, low, high, upper, greatest = budget.prepare_value(_range, matcher)
+    if lower < actual < upper:  # the quick checks for almost every number
+        return True
+    if not least <= actual <= greatest:
         return False
     value = exact_number(actual)
     return value is not None and low <= value <= high
 
 
-_EMPTY_RANGE = (inf, Fraction(1), Fraction(0), -inf)
+_EMPTY_RANGE = (inf, inf, Fraction(1), Fraction(0), -inf, -inf)
 
 
-def _range(matcher: Mapping[str, Any]) -> tuple[float, Fraction, Fraction, float]:
-    """Return the range of an `$approx`, and numbers just below and above it that are quick to compare."""
+def _range(matcher: Mapping[str, Any]) -> tuple[float, float, Fraction, Fraction, float, float]:
+    """Return the range of an `$approx`, between numbers just outside and inside it that are quick to compare."""
     expected, tolerance = exact_number(matcher["$approx"]), exact_number(matcher.get("$abs", matcher.get("$rel")))
     if expected is None or tolerance is None:
         return _EMPTY_RANGE
     if "$abs" not in matcher:
         tolerance *= abs(expected)
     low, high = expected - tolerance, expected + tolerance
-    return nextafter(_as_float(low), -inf), low, high, nextafter(_as_float(high), inf)
+    at_low, at_high = _as_float(low), _as_float(high)
+    return nextafter(at_low, -inf), nextafter(at_low, inf), low, high, nextafter(at_high, -inf), nextafter(at_high, inf)
 
 
 def _as_float(number: Fraction) -> float:

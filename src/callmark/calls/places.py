@@ -10,7 +10,7 @@ from callmark.calls.match_budget import MatchBudget
 from callmark.calls.schema import COMBINED, has_type, properties, resolve
 
 _MAX_QUESTIONS = 10_000  # whether a part of the schema admits a value; a larger schema admits everything
-_QUESTIONS_PER_CHECK = 50
+_FEW_QUESTIONS = 20  # that cost nothing; each further one counts as a check
 _ITEM = 0  # the step to any item of an array: they all have the same schema
 
 
@@ -49,7 +49,7 @@ class Place:
             question = _Question(self, value)
             admitted = self._admitted[kind] = question.answer()
             if budget is not None:
-                budget.spend(question.asked // _QUESTIONS_PER_CHECK)
+                budget.spend(max(question.asked - _FEW_QUESTIONS, 0))
         return admitted
 
 

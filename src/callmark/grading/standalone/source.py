@@ -34,11 +34,14 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
-from math import inf, nextafter
+from math import floor, inf, log, nextafter
 from typing import Any
 
 DEEPEST = 200  # levels of nesting in the arguments of a call
-MOST_COMPARED = 40_000  # pairs of calls with one name that are all compared; above that, equal calls are paired first
+MOST_CALLS = 1000  # of one name on a side, up to which the pairing is the best one; above that, equal calls are paired first
+MOST_TRIES = 8  # calls that may be equal that a call is then compared with
+MOST_QUESTIONS = 10_000  # whether a part of a schema admits a value; a larger schema admits everything
+FEW_QUESTIONS = 20  # of those that cost nothing; each further one counts as a check
 MOST_NODES = 10_000  # of a matcher: every object, list and plain value in it, but not what is in a $literal
 MOST_MEMBERS = 1000  # of a $set
 MOST_CHECKS = 1_000_000  # of matchers, and of values inside matchers, for one item
@@ -48,6 +51,9 @@ STEPS = 500  # of a pattern that is tried at every place, that count as one chec
 FEW_MEMBERS = 8  # of a $one_of that are compared one by one
 SHORT_TEXT = 500  # characters; a shorter text is normalized in microseconds, whatever it is
 LONGEST_MARKS = 30  # combining marks in a row; no script uses more, and Python sorts them in quadratic time
+TOLERANCE = 1e-9  # of the larger magnitude, by which numbers may differ where either is not whole
+SHORT_PATTERN = 200  # characters of a pattern, and
+SHORT_STRING = 100  # of a text, so that matching it is one check
 LONGEST_TEXT = 2000  # characters of a $text; a longer one must have equal words
 
 MATCHERS: dict[str, tuple[str, ...]] = {"$glob": ("$case",), "$approx": ("$abs", "$rel"), "$text": ("$ratio",)}  # with their options
@@ -117,21 +123,19 @@ SCHEMA_KEYS = frozenset(
     ]
 )
 
-NOT_NULL = (
-    "string",
-    "integer",
-    "number",
-    "boolean",
-    "array",
-    "object",
-    "str",
-    "int",
-    "float",
-    "bool",
-    "list",
-    "dict",
-)  # types that do not allow null
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "number": lambda value: is_number(value),
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+for word, short in (("string", "str"), ("integer", "int"), ("number", "float"), ("boolean", "bool"), ("array", "list"), ("object", "dict")):
+    TYPES[short] = TYPES[word]
 
+Place = Any  # where a value is in the arguments of a tool with a schema: (place of its container, container, step, what is known), or None
 Call = tuple[str, Any]  # the name, and the arguments object, or None if the call is malformed
 Work = dict[Any, Any]  # the checks that are left, whether a matcher is being compared, and texts and values that are already prepared
 
@@ -182,85 +186,121 @@ def by_name(calls: list[Call]) -> dict[str, list[dict[str, Any]]]:
 
 def most_agreeing(name: str, expected: list[Any], actual: list[Any], schema: dict[str, Any], work: Work) -> int:
     """Return the largest number of calls with one name that can be paired, one to one, with a call that has the same arguments."""
-    agreed = 0
-    if len(expected) * len(actual) > MOST_COMPARED:
-        equal, expected, actual = pair_equal(expected, actual)
-        agreed = sum(agreeing(name, [one], [other], schema, work)[0] for one, other in equal)
-        if len(expected) * len(actual) > MOST_COMPARED:
-            in_order = range(min(len(expected), len(actual)))
-            return agreed + sum(agreeing(name, [expected[index]], [actual[index]], schema, work)[0] for index in in_order)
-    return agreed + most_matched(agreeing(name, expected, actual, schema, work), len(actual), lambda row, column: True, need_all=False)
+    if max(len(expected), len(actual)) > MOST_CALLS:
+        return equal_first(name, expected, actual, schema, work)
+    return most_matched(agreeing(name, expected, actual, schema, work), len(actual), lambda row, column: True, need_all=False)
+
+
+def equal_first(name: str, expected: list[Any], actual: list[Any], schema: dict[str, Any], work: Work) -> int:
+    """Pair equal calls, then the rest in order, and return the number of pairs with the same arguments."""
+    keys: dict[Any, list[int]] = {}
+    for index in range(len(actual) - 1, -1, -1):
+        keys.setdefault(value_key(without_defaults(name, actual[index], schema, (), work)), []).append(index)
+    agreed, left, used = 0, [], set()
+    for one in expected:
+        same = keys.get(value_key(without_defaults(name, one, schema, (), work)), [])
+        for at in range(len(same) - 1, max(len(same) - MOST_TRIES, 0) - 1, -1):
+            if agreeing(name, [one], [actual[same[at]]], schema, work)[0]:
+                agreed += 1
+                used.add(same.pop(at))
+                break
+        else:
+            left.append(one)
+    rest = [other for index, other in enumerate(actual) if index not in used]
+    in_order = range(min(len(left), len(rest)))
+    return agreed + sum(agreeing(name, [left[index]], [rest[index]], schema, work)[0] for index in in_order)
 
 
 def agreeing(name: str, expected: list[Any], actual: list[Any], schema: dict[str, Any], work: Work) -> list[int]:
     """Return, for each expected call, the actual calls that have the same arguments, as the bits of a number.
 
-    Arguments are compared one by one, each expected value with every different actual value.
+    Arguments are compared one by one, each different expected value with every different actual value that it may equal.
     """
-    columns = [without_defaults(other, schema) for other in actual]
-    groups: dict[str, Any] = {}
+    every = (1 << len(actual)) - 1
+    columns = [without_defaults(name, arguments, schema, (), work) for arguments in actual]
+    given: dict[str, int] = {}  # the calls that have an argument
+    counted: dict[str, int] = {}  # the same without those in which it is equivalent to omitting it
+    groups: dict[str, Any] = {}  # the values of each argument
+    for index, arguments in enumerate(actual):
+        for key, value in arguments.items():
+            given[key] = given.get(key, 0) | 1 << index
+            if key in columns[index]:
+                counted[key] = counted.get(key, 0) | 1 << index
+            group = groups.setdefault(key, {}).setdefault(value_key(value), {})
+            group.setdefault(identity(value), [value, arguments, 0])[2] |= 1 << index
+    known: dict[Any, int] = {}
     found = []
     for arguments in expected:
-        row = without_defaults(arguments, schema, matchers=True)
-        bits = (1 << len(columns)) - 1
+        matched = {key for key, value in arguments.items() if has_matcher(value)}
+        row = without_defaults(name, arguments, schema, matched, work)
+        bits = every
         for key, value in row.items():
-            if has_matcher(value):  # all calls, so that the number of checks does not depend on the other arguments
-                for index, other in enumerate(columns):
-                    if not (same_argument(name, key, value, other[key], work) if key in other else is_optional(value)):
-                        bits &= ~(1 << index)
-            elif bits:
-                if key not in groups:
-                    groups[key] = group_values([(index, other[key]) for index, other in enumerate(columns) if key in other])
-                bits &= equal_values(name, key, value, groups[key], work)
-        extra = [index for index, other in enumerate(columns) if bits >> index & 1 and not other.keys() <= row.keys()]
+            same_value = (key, identity(value))
+            if same_value not in known:
+                same = agreeing_values(name, key, value, groups.get(key, {}), schema, work)
+                if key in matched and sees_default(name, key, value, schema, work):
+                    same |= every & ~given.get(key, 0)
+                known[same_value] = same
+            bits &= known[same_value] & (every if key in matched else counted.get(key, 0))
+        extra = [index for index in set_bits(bits) if not columns[index].keys() <= row.keys()]
         found.append(bits & ~sum(1 << index for index in extra))
     return found
 
 
-def group_values(values: list[tuple[int, Any]]) -> dict[Any, dict[Any, list[Any]]]:
-    """Return `[value, bits]` of every different value, by the keys of values that may be equal and of values that surely are."""
-    groups: dict[Any, dict[Any, list[Any]]] = {}
-    for index, value in values:
-        group = groups.setdefault(value_key(value), {}).setdefault(identity(value), [value, 0])
-        group[1] |= 1 << index
-    return groups
+def set_bits(bits: int) -> list[int]:
+    """Return the indexes of the bits that are set."""
+    return [index for index, bit in enumerate(reversed(bin(bits))) if bit == "1"]
 
 
-def equal_values(name: str, key: str, expected: Any, groups: dict[Any, dict[Any, list[Any]]], work: Work) -> int:
-    """Return the bits of the values that equal a plain value."""
-    loose, strict = value_key(expected), identity(expected)
-    candidates = list(groups.values()) if loose is None else [groups.get(loose, {}), groups.get(None, {})]
-    bits = 0
+def agreeing_values(name: str, key: str, expected: Any, groups: dict[Any, dict[Any, list[Any]]], schema: dict[str, Any], work: Work) -> int:
+    """Return the calls whose value of an argument agrees, as bits. `groups` are `[value, arguments, bits]`, by two keys of the value."""
+    wanted = possible_keys(expected)
+    candidates = list(groups.values()) if wanted is None else [groups.get(each, {}) for each in [*wanted, None]]
+    test, prepare = text_test(expected)
+    bits = checks = 0
     for group in candidates:
-        for other, (value, indexes) in group.items():
-            if other == strict or same_argument(name, key, expected, value, work):
+        for value, arguments, indexes in group.values():
+            if test is not None and isinstance(value, str) and len(value) <= SHORT_STRING:
+                checks += 1
+                agrees = test(once(work, prepare, value))
+            elif type(expected) is float and type(value) is float and abs(expected - value) > 2 * TOLERANCE * abs(expected):
+                agrees = False  # the quick check for numbers without a key
+            else:
+                agrees = same_argument(name, key, expected, value, work, argument_place(arguments, key, schema, work), schema)
+            if agrees:
                 bits |= indexes
+    spend_on(name, key, work, checks)
     return bits
 
 
+def text_test(matcher: Any) -> tuple[Any, Any]:
+    """Return the test of a matcher that looks only at short texts, and how they are prepared for it; None for other matchers."""
+    if is_matcher(matcher) and ("$glob" in matcher or "$contains" in matcher):
+        kind = "$glob" if "$glob" in matcher else "$contains"
+        pattern = matcher[kind]
+        if isinstance(pattern, str) and len(pattern) <= SHORT_PATTERN:
+            if kind == "$glob" and matcher.get("$case", True) is not False:
+                return (lambda text: fits_glob(pattern, text)), normal
+            part = pattern.casefold()
+            return ((lambda text: fits_glob(part, text)) if kind == "$glob" else (lambda text: part in text)), folded_text
+    return None, None
+
+
+def possible_keys(expected: Any) -> Any:
+    """Return the keys of the values that an expected value may match; None if it may match a value with any key."""
+    if is_matcher(expected):
+        if "$optional" in expected:
+            return possible_keys(expected["$optional"])
+        if "$one_of" in expected and isinstance(expected["$one_of"], list):
+            found = [possible_keys(member) for member in expected["$one_of"]]
+            return None if None in found else {key for keys in found for key in keys}
+    key = member_key(expected)
+    return None if key is None else {key}
+
+
 def identity(value: Any) -> Any:
-    """Return a key that only equal values share."""
-    if isinstance(value, dict):
-        return frozenset([(key, identity(member)) for key, member in value.items()])
-    if isinstance(value, list):
-        return tuple([identity(member) for member in value])
-    return (normal(value),) if isinstance(value, str) else f"{value}" if value is None or isinstance(value, bool) else value
-
-
-def pair_equal(expected: list[Any], actual: list[Any]) -> tuple[list[tuple[Any, Any]], list[Any], list[Any]]:
-    """Return the pairs with identical arguments, and the remaining calls on both sides."""
-    texts: dict[str, list[int]] = {}
-    for index in range(len(actual) - 1, -1, -1):
-        texts.setdefault(json.dumps(dict(sorted(actual[index].items()))), []).append(index)
-    equal, left, used = [], [], set()
-    for one in expected:
-        same = texts.get(json.dumps(dict(sorted(one.items()))))
-        if same:
-            used.add(same[-1])
-            equal.append((one, actual[same.pop()]))
-        else:
-            left.append(one)
-    return equal, left, [other for index, other in enumerate(actual) if index not in used]
+    """Return a key that only identical values share."""
+    return (type(value), json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else value)
 
 
 def most_matched(possible: list[int], columns: int, fits: Callable[[int, int], bool], *, need_all: bool) -> int:
@@ -555,8 +595,8 @@ def schema_of(name: str, schemas: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return next((schema for other, schema in schemas.items() if other.casefold() == name.casefold()), {})
 
 
-def without_defaults(arguments: dict[str, Any], schema: dict[str, Any], *, matchers: bool = False) -> dict[str, Any]:
-    """Return the arguments without those that are equivalent to omitting them. With `matchers`, $literal is read as its value."""
+def without_defaults(name: str, arguments: dict[str, Any], schema: dict[str, Any], kept: Any, work: Work) -> dict[str, Any]:
+    """Return the arguments without those that are equivalent to omitting them. `kept` are names that stay: those with a matcher."""
     known, needed = schema.get("properties"), schema.get("required")
     if not isinstance(known, dict) or not known:
         return arguments
@@ -564,25 +604,127 @@ def without_defaults(arguments: dict[str, Any], schema: dict[str, Any], *, match
     return {
         key: value
         for key, value in arguments.items()
-        if key not in known or not equals_omission(literal(value) if matchers else value, known[key], schema, needed=key in needed)
+        if key in kept or key not in known or not equals_omission(name, arguments, key, schema, work, needed=key in needed)
     }
 
 
-def literal(value: Any) -> Any:
-    return value["$literal"] if isinstance(value, dict) and "$literal" in value and is_matcher(value) else value
-
-
-def equals_omission(value: Any, schema: Any, root: dict[str, Any], *, needed: bool) -> bool:
+def equals_omission(name: str, arguments: dict[str, Any], key: str, root: dict[str, Any], work: Work, *, needed: bool) -> bool:
+    value, schema = arguments[key], root["properties"][key]
     if not isinstance(schema, dict):
         return False
-    if any("default" in part and exact(part["default"], value) for part in variants(schema, root)):
+    defaults = defaults_of(schema, root, work)
+    if defaults:
+        place, loose = argument_place(arguments, key, root, work), value_key(value)
+        for keyed, default in defaults:
+            if loose is None or keyed is None or keyed == loose:
+                spend_on(name, key, work, 1)
+                if same_argument(name, key, {"$literal": default}, value, work, place, root):
+                    return True
+    return value is None and not needed and not allows_null(schema, root, work)
+
+
+def defaults_of(schema: Any, root: dict[str, Any], work: Work) -> list[tuple[Any, Any]]:
+    """Return every different default of a parameter, each with its key."""
+    found = work.get(("defaults", id(schema)))
+    if found is None:
+        defaults = {identity(part["default"]): part["default"] for part in variants(schema, root) if "default" in part}
+        found = work["defaults", id(schema)] = [(value_key(default), default) for default in defaults.values()]
+    return list(found)
+
+
+def argument_place(arguments: dict[str, Any], key: str, schema: dict[str, Any], work: Work) -> Place:
+    """Return the place of an argument; None without a schema. What is known about its type is shared by all calls of the tool."""
+    return (None, arguments, key, work.setdefault(("place", id(schema), key), {})) if schema else None
+
+
+def sees_default(name: str, key: str, expected: Any, schema: dict[str, Any], work: Work) -> bool:
+    """Return whether a matcher of an argument that was left out agrees: $optional, and others that match the default, if there is one."""
+    if is_optional(expected):
         return True
-    return value is None and not needed and not allows_null(schema, root)
+    if is_matcher(expected) and ("$any" in expected or "$not" in expected):
+        return False
+    known = schema.get("properties")
+    defaults = defaults_of(known[key], schema, work) if isinstance(known, dict) and key in known else []
+    return any(
+        same_argument(name, key, expected, default, work, argument_place({key: default}, key, schema, work), schema)
+        for _, default in defaults
+    )
 
 
-def allows_null(schema: dict[str, Any], root: dict[str, Any]) -> bool:
+def admits(place: Place, value: Any, work: Work) -> bool:
+    """Return whether the schema admits the type of a value at a place, through anyOf, oneOf, allOf, $ref and nullable."""
+    kind = value.is_integer() if isinstance(value, float) else type(value)
+    known = place[3]
+    if kind not in known:
+        values: list[Any] = [value]
+        steps: list[Any] = []
+        above = place
+        while above is not None:
+            values.insert(0, above[1])
+            steps.insert(0, above[2])
+            above = above[0]
+        asked: dict[Any, bool] = {}
+        try:
+            known[kind] = schema_admits(work["schema"], 0, values, steps, work["schema"], asked)
+        except RecursionError:  # more parts than any real schema has
+            known[kind] = True
+        spend(work, max(len(asked) - FEW_QUESTIONS, 0))
+    return bool(known[kind])
+
+
+def schema_admits(schema: Any, depth: int, values: list[Any], steps: list[Any], root: dict[str, Any], asked: dict[Any, bool]) -> bool:
+    """Return whether a part of a schema admits the last of the values, of which each contains the next one at its step."""
+    if not isinstance(schema, dict):
+        return schema is not False
+    question = (id(schema), depth)
+    if question not in asked:
+        if len(asked) >= MOST_QUESTIONS:
+            raise RecursionError
+        asked[question] = True
+        asked[question] = parts_admit(schema, depth, values, steps, root, asked)
+    return asked[question]
+
+
+def parts_admit(
+    schema: dict[str, Any], depth: int, values: list[Any], steps: list[Any], root: dict[str, Any], asked: dict[Any, bool]
+) -> bool:
+    value = values[depth]
+    if value is None and schema.get("nullable") is True:
+        return True
+    if isinstance(schema.get("$ref"), str) and not schema_admits(referred(schema["$ref"], root), depth, values, steps, root, asked):
+        return False
+    for key in ("anyOf", "oneOf", "allOf"):
+        parts = schema.get(key)
+        if isinstance(parts, list) and parts:
+            fitting = (schema_admits(part, depth, values, steps, root, asked) for part in parts)
+            if not (all(fitting) if key == "allOf" else any(fitting)):
+                return False
+    if not has_type(value, schema.get("type")):
+        return False
+    if depth == len(steps):
+        return True
+    step = steps[depth]
+    if isinstance(step, str):
+        known = schema.get("properties")
+        return not isinstance(known, dict) or step not in known or schema_admits(known[step], depth + 1, values, steps, root, asked)
+    return not isinstance(schema.get("items"), dict) or schema_admits(schema["items"], depth + 1, values, steps, root, asked)
+
+
+def has_type(value: Any, kinds: Any) -> bool:
+    """Return whether a value has one of the types; no type, and unknown type words, fit everything."""
+    if kinds is None:
+        return True
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        test = TYPES.get(kind) if isinstance(kind, str) else None
+        if test is None or test(value):
+            return True
+    return False
+
+
+def allows_null(schema: dict[str, Any], root: dict[str, Any], work: Work) -> bool:
+    known = work.setdefault(("null", id(root)), {})
     try:
-        return null_fits(schema, root, {})
+        return null_fits(schema, root, known)
     except RecursionError:
         return True
 
@@ -611,8 +753,7 @@ def null_fits_parts(schema: dict[str, Any], root: dict[str, Any], known: dict[in
             fitting = (null_fits(part, root, known) for part in parts)
             if not (all(fitting) if key == "allOf" else any(fitting)):
                 return False
-    kinds = schema.get("type")
-    return kinds is None or any(kind not in NOT_NULL for kind in (kinds if isinstance(kinds, list) else [kinds]))
+    return has_type(None, schema.get("type"))
 
 
 def variants(schema: Any, root: dict[str, Any]) -> list[dict[str, Any]]:
@@ -640,10 +781,11 @@ def referred(reference: str, root: Any) -> Any:
 # ---- comparing values ----
 
 
-def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work) -> bool:
+def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work, place: Place, schema: dict[str, Any]) -> bool:
     """Return whether two values of an argument are equal, with matchers on the expected side."""
+    work["schema"] = schema
     try:
-        return same(expected, actual, True, work)
+        return same(expected, actual, True, work, place)
     except RecursionError:
         work["inside"] = False
         return False
@@ -652,9 +794,9 @@ def same_argument(name: str, key: str, expected: Any, actual: Any, work: Work) -
 
 
 def exact(expected: Any, actual: Any) -> bool:
-    """Return whether two values are equal, without matchers."""
+    """Return whether two values are equal, without matchers and without a schema."""
     try:
-        return same(expected, actual, False, {"left": MOST_CHECKS + PREPARATION, "inside": False})
+        return same(expected, actual, False, {"left": MOST_CHECKS + PREPARATION, "inside": False}, None)
     except RecursionError:
         return False
 
@@ -668,6 +810,14 @@ def spend(work: Work, checks: int) -> None:
         )
 
 
+def spend_on(name: str, key: str, work: Work, checks: int) -> None:
+    """Count the checks of an argument."""
+    try:
+        spend(work, checks)
+    except ValueError as error:
+        raise ValueError(f"{name}: {key}: {error}") from None
+
+
 def once(work: Work, function: Callable[[Any], Any], value: Any) -> Any:
     """Return `function(value)`, computed once for each text, object or list."""
     if not isinstance(value, (str, dict, list)):
@@ -679,34 +829,57 @@ def once(work: Work, function: Callable[[Any], Any], value: Any) -> Any:
     return found[0]
 
 
-def same(expected: Any, actual: Any, matchers: bool, work: Work) -> bool:
+def same(expected: Any, actual: Any, matchers: bool, work: Work, place: Place) -> bool:
     if isinstance(expected, str):
         if isinstance(actual, str):
             return expected == actual or same_texts(expected, actual, work)
-        return equals_text(actual, expected, False, work)
+        return equals_text(expected, actual, False, work, place)
     if matchers and is_matcher(expected):
-        return matches(expected, actual, work)
+        return matches(expected, actual, work, place)
     if isinstance(actual, str):
-        return equals_text(expected, actual, matchers, work)
+        return equals_text(expected, actual, matchers, work, place)
     if expected is None or actual is None or isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict) and isinstance(actual, dict):
-        return same_objects(expected, actual, matchers, work)
+        return same_objects(expected, actual, matchers, work, place)
     if isinstance(expected, list) and isinstance(actual, list):
         if len(expected) != len(actual):
             return False
         if work["inside"]:
             spend(work, len(expected))
-        return all(same(member, actual[index], matchers, work) for index, member in enumerate(expected))
-    return bool(expected == actual)
+        items = item_place(place, actual)
+        return all(same(member, actual[index], matchers, work, items) for index, member in enumerate(expected))
+    return bool(expected == actual) or nearly_equal(expected, actual)
 
 
-def same_objects(expected: dict[str, Any], actual: dict[str, Any], matchers: bool, work: Work) -> bool:
+def nearly_equal(one: Any, other: Any) -> bool:
+    """Return whether two different numbers, at least one of which is not whole, are equal within the tolerance."""
+    if not is_number(one) or not is_number(other):
+        return False
+    if any(isinstance(number, int) and abs(number) > 1 << 54 for number in (one, other)):
+        return False
+    if float(one).is_integer() and float(other).is_integer():
+        return False
+    larger = max(abs(one), abs(other))
+    return bool(larger < inf and abs(one - other) <= TOLERANCE * larger)
+
+
+def item_place(place: Place, items: list[Any]) -> Place:
+    return None if place is None else (place, items, 0, {})
+
+
+def same_objects(expected: dict[str, Any], actual: dict[str, Any], matchers: bool, work: Work, place: Place) -> bool:
     if not actual.keys() <= expected.keys() or (not matchers and len(expected) != len(actual)):
         return False
     if work["inside"]:
         spend(work, len(expected))
-    return all(same(value, actual[key], matchers, work) if key in actual else is_optional(value) for key, value in expected.items())
+    for key, value in expected.items():
+        if key in actual:
+            if not same(value, actual[key], matchers, work, None if place is None else (place, actual, key, {})):
+                return False
+        elif not is_optional(value):
+            return False
+    return True
 
 
 def same_texts(expected: str, actual: str, work: Work) -> bool:
@@ -717,10 +890,16 @@ def same_texts(expected: str, actual: str, work: Work) -> bool:
     return bool(once(work, normal, expected) == once(work, normal, actual))
 
 
-def equals_text(value: Any, text: str, matchers: bool, work: Work) -> bool:
-    """Return whether a value that is not a string equals the JSON in a string: `"5"` equals 5, `"05"` does not."""
+def equals_text(expected: Any, actual: Any, matchers: bool, work: Work, place: Place) -> bool:
+    """Compare a string with a value of another type: it is equal if its JSON is (`"5"` equals 5, `"05"` does not).
+
+    If the schema does not admit the type of the actual value, they differ.
+    """
+    text = expected if isinstance(expected, str) else actual
     read = once(work, json_values, text)
-    return bool(read) and not isinstance(read[0], str) and same(value, read[0], matchers, work)
+    if not read or isinstance(read[0], str) or (place is not None and not admits(place, actual, work)):
+        return False
+    return same(expected, read[0], matchers, work, None) if text is actual else same(read[0], actual, False, work, place)
 
 
 def json_values(text: str) -> list[Any]:
@@ -746,11 +925,27 @@ def value_key(value: Any) -> Any:
     if isinstance(value, list):
         keys = tuple(value_key(member) for member in value)
         return None if None in keys else keys
+    if isinstance(value, float) and not value.is_integer():
+        number_keys = near_keys(value)
+        return None if len(number_keys) > 1 else number_keys.pop()
     return ("null",) if value is None else value
+
+
+def near_keys(value: float) -> set[Any]:
+    """Return the keys of the numbers that may equal one that is not whole: of intervals of numbers, and of the whole number near it."""
+    size, near, intervals = abs(value), 2 * TOLERANCE, 1e6
+    if size > 1e8:
+        return {value, None}  # it may be near several whole numbers
+    keys: set[Any] = {("~", value > 0, floor(log(size) * intervals + way * near * intervals)) for way in (-1, 1)}
+    return keys | {round(value)} if abs(value - round(value)) <= 2 * near * size else keys
 
 
 def normal(text: str) -> str:
     return unicode_form("NFC", text).strip()
+
+
+def folded_text(text: str) -> str:
+    return normal(text).casefold()
 
 
 def unicode_form(form: Any, text: str) -> str:
@@ -794,38 +989,38 @@ def is_optional(expected: Any) -> bool:
     return is_matcher(expected) and "$optional" in expected
 
 
-def matches(matcher: dict[str, Any], actual: Any, work: Work) -> bool:
+def matches(matcher: dict[str, Any], actual: Any, work: Work, place: Place) -> bool:
     """Return whether a matcher matches a value. An invalid matcher (`{"$glob": 5}`) matches nothing."""
     if "$literal" in matcher:
-        return same(matcher["$literal"], actual, False, work)
+        return same(matcher["$literal"], actual, False, work, place)
     kind = ""
     for key in matcher:
         if key in MATCHERS:
             kind = key
             break
     if work["inside"]:
-        return fits(kind, matcher, actual, work)
+        return fits(kind, matcher, actual, work, place)
     spend(work, 1)
     work["inside"] = True
-    found = fits(kind, matcher, actual, work)
+    found = fits(kind, matcher, actual, work, place)
     work["inside"] = False
     return found
 
 
-def fits(kind: str, matcher: dict[str, Any], actual: Any, work: Work) -> bool:
+def fits(kind: str, matcher: dict[str, Any], actual: Any, work: Work, place: Place) -> bool:
     expected = matcher.get(kind)
     if kind == "$any":
         return True
     if kind == "$optional":
-        return same_member(expected, actual, work)
+        return same_member(expected, actual, work, place)
     if kind == "$not":
-        return not same_member(expected, actual, work)
+        return not same_member(expected, actual, work, place)
     if kind == "$one_of":
-        return isinstance(expected, list) and fits_one_of(expected, actual, work)
+        return isinstance(expected, list) and fits_one_of(expected, actual, work, place)
     if kind == "$set":
-        return fits_set(expected, actual, work)
+        return fits_set(expected, actual, work, place)
     if kind == "$approx":
-        return fits_number(matcher, actual, work)
+        return fits_number(matcher, actual, work, place)
     if not isinstance(expected, str) or not isinstance(actual, str):
         return False
     if kind == "$date":
@@ -837,31 +1032,32 @@ def fits(kind: str, matcher: dict[str, Any], actual: Any, work: Work) -> bool:
     if kind == "$glob":
         if "?" in expected:
             spend(work, len(expected) * len(actual) // STEPS)
-        any_case = matcher.get("$case", True) is False
-        return fits_glob(folded(work, expected), folded(work, actual)) if any_case else fits_glob(expected, actual)
-    return kind == "$contains" and folded(work, expected) in folded(work, actual)
+        if matcher.get("$case", True) is not False:
+            return fits_glob(expected, prepared(work, normal, actual))
+        return fits_glob(prepared(work, str.casefold, expected), prepared(work, folded_text, actual))
+    return kind == "$contains" and prepared(work, str.casefold, expected) in prepared(work, folded_text, actual)
 
 
-def folded(work: Work, text: str) -> str:
-    return text.casefold() if len(text) < 100 else str(once(work, str.casefold, text))
+def prepared(work: Work, function: Callable[[str], str], text: str) -> str:
+    return function(text) if len(text) < 100 else str(once(work, function, text))
 
 
-def same_member(expected: Any, actual: Any, work: Work) -> bool:
+def same_member(expected: Any, actual: Any, work: Work, place: Place) -> bool:
     """Compare a value inside a matcher."""
     spend(work, 1)
-    return same(expected, actual, True, work)
+    return same(expected, actual, True, work, place)
 
 
-def fits_one_of(members: list[Any], actual: Any, work: Work) -> bool:
+def fits_one_of(members: list[Any], actual: Any, work: Work, place: Place) -> bool:
     """Return whether a value is one of the members. Plain members of a long list are found by their keys."""
     if len(members) > FEW_MEMBERS:
         spend(work, 1)
         key = once(work, value_key, actual)
         if key is not None:
             by_key, members = once(work, members_by_key, members)
-            if any(same_member(member, actual, work) for member in by_key.get(key, ())):
+            if any(same_member(member, actual, work, place) for member in by_key.get(key, ())):
                 return True
-    return any(same_member(member, actual, work) for member in members)
+    return any(same_member(member, actual, work, place) for member in members)
 
 
 def members_by_key(members: list[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
@@ -887,7 +1083,7 @@ def member_key(member: Any) -> Any:
     return None if has_matcher(member) else value_key(member)
 
 
-def fits_set(members: Any, actual: Any, work: Work) -> bool:
+def fits_set(members: Any, actual: Any, work: Work, place: Place) -> bool:
     """Return whether the members are the same in any order, one to one."""
     if not isinstance(members, list) or not isinstance(actual, list) or len(members) != len(actual) or len(members) > MOST_MEMBERS:
         return False
@@ -899,31 +1095,37 @@ def fits_set(members: Any, actual: Any, work: Work) -> bool:
     without_key, every = by_key.pop(None, 0), (1 << len(members)) - 1
     possible = [every if key is None else by_key.get(key, 0) | without_key for key in once(work, member_keys, members)]
 
+    items = item_place(place, actual)
+
     def member_fits(member: int, item: int) -> bool:
-        return same_member(members[member], actual[item], work)
+        return same_member(members[member], actual[item], work, items)
 
     return most_matched(possible, len(actual), member_fits, need_all=True) == len(members)
 
 
-def fits_number(matcher: dict[str, Any], actual: Any, work: Work) -> bool:
+def fits_number(matcher: dict[str, Any], actual: Any, work: Work, place: Place) -> bool:
     """Return whether a number is within the tolerance. Numbers are compared as they are written, so that the limit is inclusive."""
     if isinstance(actual, str):
+        if place is not None and not admits(place, actual, work):
+            return False
         read = once(work, json_values, actual)
         actual = read[0] if read else None
     if not is_number(actual):
         return False
-    least, low, high, greatest = once(work, number_range, matcher)
-    return bool(least <= actual <= greatest and low <= Fraction(repr(actual)) <= high)
+    least, lower, low, high, upper, greatest = once(work, number_range, matcher)
+    return bool(lower < actual < upper or (least <= actual <= greatest and low <= Fraction(repr(actual)) <= high))
 
 
-def number_range(matcher: dict[str, Any]) -> tuple[float, Any, Any, float]:
-    """Return the range of an $approx, between two numbers just outside it that are quick to compare. The range may be empty."""
+def number_range(matcher: dict[str, Any]) -> tuple[float, float, Any, Any, float, float]:
+    """Return the range of an $approx, between numbers just outside and inside it that are quick to compare. The range may be empty."""
     expected, tolerance = matcher["$approx"], matcher.get("$abs", matcher.get("$rel"))
     if not is_number(expected) or not is_number(tolerance):
-        return inf, 1, 0, -inf
+        return inf, inf, 1, 0, -inf, -inf
     target, margin = Fraction(repr(expected)), Fraction(repr(tolerance))
     margin = margin if "$abs" in matcher else margin * abs(target)
-    return nextafter(as_float(target - margin), -inf), target - margin, target + margin, nextafter(as_float(target + margin), inf)
+    low, high = as_float(target - margin), as_float(target + margin)
+    inner = (nextafter(low, inf), target - margin, target + margin, nextafter(high, -inf))
+    return (nextafter(low, -inf), *inner, nextafter(high, inf))
 
 
 def as_float(number: Fraction) -> float:
@@ -1024,7 +1226,7 @@ def joined_words(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words, case-folded, without quotes and brackets at their edges and punctuation at their end."""
     found = []
-    for word in unicode_form("NFKC", text).casefold().split():
+    for word in unicode_form("NFKC", text).translate(SPELLINGS).casefold().split():
         start, end = 0, len(word)
         while start < end and is_quote(word[start]):
             start += 1
@@ -1032,6 +1234,9 @@ def words(text: str) -> list[str]:
             end -= 1
         found.append(word[start:end])
     return [word for word in found if word]
+
+
+SPELLINGS = str.maketrans({**dict.fromkeys("‘’ʼ‛", "'"), **dict.fromkeys("“”„‟", '"'), **dict.fromkeys("‐‑‒–—―−", "-")})
 
 
 def is_quote(character: str) -> bool:
