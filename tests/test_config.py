@@ -236,3 +236,27 @@ def test_unusable_tool_settings_are_refused_with_the_file(tmp_path: Path, text: 
     with pytest.raises(BadInput) as refused:
         read_config(str(file))
     assert str(refused.value).startswith(f"{file}: {sentence}")
+
+
+def test_arguments_that_need_no_source_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "callmark.toml"
+    path.write_text('[grounding]\nignore = ["*.note"]')
+    assert read_config(str(path)).grading.ungrounded == ("*.note",)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("grounding = 5", "grounding: expected a table, got 5"),
+        ('[grounding]\nignored = ["*.note"]', "[grounding] unknown key 'ignored'"),
+        ('[grounding]\nignore = "*.note"', "[grounding] ignore: expected a list of patterns, got '*.note'"),
+        ('[grounding]\nignore = ["note"]', "[grounding] ignore: expected a pattern of the form TOOL.ARGUMENT, got 'note'"),
+        ("[grounding]\nignore = [5]", "[grounding] ignore: expected a pattern of the form TOOL.ARGUMENT, got 5"),
+    ],
+)
+def test_invalid_grounding_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "callmark.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput) as refused:
+        read_config(str(path))
+    assert message in str(refused.value)

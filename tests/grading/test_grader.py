@@ -117,3 +117,16 @@ def test_value_after_a_combining_mark_is_hallucinated() -> None:
             Case("c", messages, (Tool("f"),), expected=(tool_call("f", a="abc"),)), [Prediction("c", calls=(tool_call("f", a="abc"),))]
         )
         assert [note.kind for note in record.notes] == ["hallucinated_value"]
+
+
+def test_ignored_arguments_are_never_hallucinated() -> None:
+    case = Case("c", (Message("user", "Book it."),), expected=(Call("book", {"note": "late", "code": "X1"}),))
+    said = Prediction("c", calls=(Call("book", {"note": "late", "code": "X1"}),))
+    wrong = Prediction("c", calls=(Call("book", {"note": "early", "code": "X1"}),))
+    grader = Grader(GradingSettings(ungrounded=("*.note",)))
+    (record,) = grader.record(case, [said])
+    assert [note.argument for note in record.notes if note.kind == "hallucinated_value"] == ["code"]
+    (record,) = grader.record(case, [wrong])
+    assert [fault.origin for fault in record.faults] == [None]
+    (record,) = Grader(GradingSettings()).record(case, [wrong])
+    assert [fault.origin for fault in record.faults] == ["hallucinated"]

@@ -66,7 +66,7 @@ def test_faults_name_what_was_expected_and_where_wrong_values_came_from() -> Non
     text = show(
         faulty(
             FaultSummary("wrong_tool", 106, [FaultExample("get_user_details → get_order_details", 41), FaultExample("f → g", 2)]),
-            FaultSummary("wrong_value", 71, [FaultExample("order_id", 38, hallucinated=31, elsewhere=2)]),
+            FaultSummary("wrong_value", 71, [FaultExample("order_id", 38, hallucinated=31, elsewhere=2, format=5)]),
             FaultSummary("no_call", 1, [FaultExample("f", 1)]),
         )
     )
@@ -74,7 +74,7 @@ def test_faults_name_what_was_expected_and_where_wrong_values_came_from() -> Non
         "\n  Top faults\n    wrong tool      106   expected get_user_details, got get_order_details (41×) · expected f, got g (2×)\n"
         in text
     )
-    assert "    wrong value      71   order_id (38×: 31 hallucinated, 2 from elsewhere in the conversation)\n" in text
+    assert "    wrong value      71   order_id (38×: 31 hallucinated, 5 format, 2 from elsewhere in the conversation)\n" in text
     assert "    no call           1   f (1×)\n" in text
 
 

@@ -26,8 +26,8 @@ RECORDING_EVALUATORS = (*CONVERSATION_EVALUATORS, "state", "effort", "recorded")
 
 
 class GradingSettings(Struct, frozen=True, omit_defaults=True):
-    """The names of the evaluators, their options by evaluator, the match rules, globs of tools that change nothing, and patterns of arguments
-    whose values need no source, as in `callmark.toml`.
+    """The names of the evaluators, their options by evaluator, the match rules, globs of tools that change nothing, and patterns of
+    arguments whose values need no source, as in `callmark.toml`.
     """
 
     evaluators: tuple[str, ...] = DEFAULT_EVALUATORS
