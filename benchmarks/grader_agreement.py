@@ -2,9 +2,10 @@
 
 The exported file runs in a bare interpreter (`python -I -S`), the evaluator in this one. Items are generated from a seed: one and several
 calls, repeated calls, every shape, every matcher but `$regex`, other spellings of a value and near misses, malformed calls, schemas with
-defaults and nulls, alternatives, invalid tool lists. Exits with status 1 on any difference.
+types at every depth, defaults and nulls, alternatives, invalid tool lists. Then the exported grader is timed on hostile items. Exits with
+status 1 on any difference, or if one of those takes more than 2 seconds.
 
-    python benchmarks/grader_agreement.py [--items 20000] [--seed 1] [--python PYTHON]
+    python benchmarks/grader_agreement.py [--items 50000] [--seed 1] [--python PYTHON]
 """
 
 import argparse
@@ -12,9 +13,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,7 +31,10 @@ from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.standalone import export_source
+from callmark.grading.standalone.source import grade as standalone_grade
 from callmark.types import Tool
+
+MOST_SECONDS = 2  # that the exported grader may take for an item
 
 # fmt: off
 NAMES = ["find_user", "get_order", "Get_Order", "réserver", "cancel"]
@@ -107,6 +113,53 @@ def exported_scores(rows: Sequence[dict[str, Any]], *, python: str = sys.executa
     return scores
 
 
+def hostile_items() -> dict[str, dict[str, Any]]:
+    """Return the largest items that are compared, and items that need too much work, by name."""
+    many = range(1000)
+    texts = [{"a": f"x{n}-abc"} for n in reversed(many)]
+    numbers = [{"a": n + 0.5} for n in reversed(many)]
+    large = {"anyOf": [{"allOf": [{"type": "integer"}]} for _ in range(20_000)]}
+    defaults = {"anyOf": [{"default": 1e9 + n / 7} for n in range(5000)]}
+    return {
+        "1,000 globs": _hostile([{"a": {"$glob": f"x{n}-*"}} for n in many], texts),
+        "1,000 globs with ?": _hostile([{"a": {"$glob": f"*?{n}-a?c"}} for n in many], texts),
+        "1,000 nested globs": _hostile([{"a": {"$optional": {"$glob": f"x{n}-*"}}} for n in many], texts),
+        "1,000 tolerances": _hostile([{"a": {"$approx": n, "$abs": 1e6}} for n in many], numbers),
+        "1,000 dates": _hostile(
+            [{"a": {"$date": f"2025-05-{n % 28 + 1:02}"}} for n in many], [{"a": f"2025-05-10T10:00:00.{n:06}"} for n in many]
+        ),
+        "1,000 similar texts": _hostile(
+            [{"a": {"$text": f"some words here {n} and more", "$ratio": 0.9}} for n in many],
+            [{"a": f"some words here {n} and"} for n in many],
+        ),
+        "a set of 1,000 globs": _hostile([{"a": {"$set": [{"$glob": f"x{n}-*"} for n in many]}}], [{"a": [row["a"] for row in texts]}]),
+        "a set of sets": _hostile([{"a": {"$set": [{"$set": [{"$any": True}] * 2} for _ in many]}}], [{"a": [[1, {"b": 1}]] * 999 + [3]}]),
+        "numbers without a key": _hostile([{"a": 1e9 + n + 0.5} for n in many], [{"a": 1e9 + n + 0.25} for n in many]),
+        "a large schema": _hostile([{"a": {"b": n}} for n in many], [{"a": {"b": str(n)}} for n in many], {"properties": {"b": large}}),
+        "many defaults": _hostile([{"a": 1e9 + n + 0.1} for n in many], [{"a": 1e9 + n + 0.2} for n in many], defaults),
+        "5,000 calls": _hostile([{"a": n} for n in range(5000)], [{"a": str(n)} for n in reversed(range(5000))]),
+        "long lists": _hostile([{"a": [[n] * 50] * 4} for n in many], [{"a": [[str(n)] * 50] * 4} for n in reversed(many)]),
+    }
+
+
+def _hostile(expected: list[Any], actual: list[Any], schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    item: dict[str, Any] = {"expected_output": {"tool_calls": [{"name": "f", "arguments": arguments} for arguments in expected]}}
+    if schema is not None:
+        item["tools"] = [{"name": "f", "parameters": {"type": "object", "properties": {"a": schema}}}]
+    return {"sample": {"output_tools": [{"name": "f", "arguments": arguments} for arguments in actual]}, "item": item}
+
+
+def slowest_item() -> tuple[float, str]:
+    """Return the most seconds of processor time that the exported grader takes for a hostile item, and its name."""
+    found = []
+    for name, row in hostile_items().items():
+        start = time.process_time()
+        with suppress(ValueError):  # too much work
+            standalone_grade(**row)
+        found.append((time.process_time() - start, name))
+    return max(found)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--items", type=int, default=50_000)
@@ -122,7 +175,9 @@ def main() -> int:
     spread = Counter(score if score in (0.0, 0.5, 1.0) else "between" for score in evaluator)
     print(f"scores {', '.join(f'{key}: {spread[key]:,}' for key in sorted(spread, key=str))}")
     print(f"{len(rows) - len(differing):,} of {len(rows):,} items agree")
-    return 1 if differing else 0
+    seconds, name = slowest_item()
+    print(f"slowest hostile item: {name}, {seconds:.2f} s (at most {MOST_SECONDS} s)")
+    return 1 if differing or seconds > MOST_SECONDS else 0
 
 
 def _tools(value: Any) -> tuple[Tool, ...]:

@@ -627,8 +627,13 @@ def defaults_of(schema: Any, root: dict[str, Any], work: Work) -> list[tuple[Any
     """Return every different default of a parameter, each with its key."""
     found = work.get(("defaults", id(schema)))
     if found is None:
-        defaults = {identity(part["default"]): part["default"] for part in variants(schema, root) if "default" in part}
-        found = work["defaults", id(schema)] = [(value_key(default), default) for default in defaults.values()]
+        defaults = [part["default"] for part in variants(schema, root) if "default" in part]
+        try:
+            different = {identity(default): default for default in defaults}
+            found = [(value_key(default), default) for default in different.values()]
+        except RecursionError:  # nested more deeply than any argument
+            found = [(None, default) for default in defaults]
+        work["defaults", id(schema)] = found
     return list(found)
 
 
@@ -934,8 +939,8 @@ def value_key(value: Any) -> Any:
 def near_keys(value: float) -> set[Any]:
     """Return the keys of the numbers that may equal one that is not whole: of intervals of numbers, and of the whole number near it."""
     size, near, intervals = abs(value), 2 * TOLERANCE, 1e6
-    if size > 1e8:
-        return {value, None}  # it may be near several whole numbers
+    if not size <= 1e8:
+        return {value, None}  # it may be near several whole numbers, or it is not a number
     keys: set[Any] = {("~", value > 0, floor(log(size) * intervals + way * near * intervals)) for way in (-1, 1)}
     return keys | {round(value)} if abs(value - round(value)) <= 2 * near * size else keys
 
