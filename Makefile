@@ -77,13 +77,21 @@ $(PEERS)/%/installed:
 	@$(PEERS)/$*/bin/python $(PEER_PIP) $(PEER_$*)
 	@touch $@
 
+OWN_TESTS := pytest==9.0.2 pytest-asyncio==1.3.0
 PEER_deepfabric := deepfabric==4.13.0
-PEER_azure := azure-ai-evaluation==1.18.10 .
+PEER_azure := azure-ai-evaluation==1.18.10 . $(OWN_TESTS)
 PEER_bfcl := --no-deps bfcl-eval==2026.3.23
-PEER_agentevals := agentevals==0.0.9
+PEER_agentevals := agentevals==0.0.9 $(OWN_TESTS)
 PEER_adk := google-adk==2.13.0
+PEER_pydantic_evals := pydantic-evals==2.62.0
+PEER_ragas := ragas==0.4.3 langchain-community==0.3.31 $(OWN_TESTS)   # imports a module that later versions of langchain-community lack
+PEER_deepeval := deepeval==4.3.1
 PEER_inspect := inspect-ai==0.3.285
 PEER_sglang := --no-deps sglang==0.5.23 pydantic==2.14.3 pydantic-core==2.50.4 typing-extensions annotated-types typing-inspection orjson partial-json-parser
+
+SOURCES_agentevals := agentevals==0.0.9
+SOURCES_ragas := ragas==0.4.3
+SOURCES_azure := azure-ai-evaluation==1.18.10
 
 PROOF_openai := openai==3.51.0
 PROOF_anthropic := anthropic==2.9.0
@@ -116,8 +124,14 @@ bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/insta
 	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python
 	$(BIN)/python benchmarks/running.py --inspect $(PEERS)/inspect/bin/python
 
-parity: $(VENV)/developed $(PEERS)/deepfabric/installed $(PEERS)/azure/installed   ## compare the metrics with the deepfabric package and azure-ai-evaluation's evaluate()
-	$(BIN)/python benchmarks/parity.py --peer $(PEERS)/deepfabric/bin/python
+# The source archive has the package's own tests.
+$(PEERS)/%/sources: $(PEERS)/%/installed
+	@$(PEERS)/$*/bin/python -m pip --disable-pip-version-check -q download --no-deps --no-binary :all: -d $@ $(SOURCES_$*)
+
+PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric
+PARITY_SOURCES := agentevals ragas azure
+parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCES:%=$(PEERS)/%/sources)   ## compare the metrics with agentevals, google-adk, pydantic-evals, ragas, deepeval, azure-ai-evaluation, deepfabric and the LOB evaluation
+	PYTHONPATH=. $(BIN)/python benchmarks/parity.py --environments $(PEERS)
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.

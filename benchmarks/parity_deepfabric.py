@@ -1,22 +1,17 @@
-"""Do callmark's metrics agree with those of the deepfabric package? Evaluates the same rows and predictions with both.
+"""Compare evaluator `schema` with the deepfabric package. Evaluates the same rows and predictions with both. For benchmarks/parity.py.
 
 The package runs in its own environment, whose Python is given. The samples are generated from a seed and avoid the known differences. Each
-known difference is checked with rows of its own and must be exactly as documented here. Exits with status 1 if anything else differs, or if
-a known difference is not as documented.
-
-    python benchmarks/parity.py --peer PYTHON [--samples 2000] [--seed 1]
+known difference is checked with rows of its own and must be exactly as documented here.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -47,7 +42,7 @@ NAMES = ("get_weather", "book_flight", "search_files", "convert", "send", "list_
 KEYS = ("city", "count", "price", "urgent", "tags", "filter", "note", "when")
 ANSWERS = (
     "right", "right", "right", "other values", "optional left out", "unknown key", "wrong type", "wrong type", "required missing",
-    "wrong tool", "wrong tool, misfit", "unlisted tool", "other case", "no call", "no call", "several calls", "several, first wrong",
+    "wrong tool", "wrong tool, misfit", "unlisted tool", "other case", "no call", "no call", "several calls",
     "broken JSON", "no tools, right", "no tools, other values", "no tools, missing", "no tools, wrong tool",
 )
 # fmt: on
@@ -101,9 +96,6 @@ def _answer(random: Random, answer: str, tools: Sequence[dict[str, Any]], wanted
             return []
         case "several calls":
             return [(name, gold), (other["function"]["name"], {}), ("no_such_tool", {})]
-        case "several, first wrong":
-            _require(random, other)
-            return [(other["function"]["name"], {}), (name, gold)] if gold else [("no_such_tool", {"a": 1}), (name, gold)]
         case "broken JSON":
             return [(name, json.dumps(gold)[:-1])]
         case "no tools, other values":
@@ -189,8 +181,14 @@ UNLISTED = tool("f", {}, ["id"])
 ALL, NONE = (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 0.0)
 NO_PARAMETERS, NO_SELECTION = (1.0, 0.0, 0.0, 0.40), (0.0, 1.0, 0.0, 0.35)
 
-NAMED: list[Difference] = [  # in docs/reference/metrics.md, section 14
+DIFFERENCES: list[Difference] = [
     ("a correct abstention fails", [row(None, {}, [], tools=[F])], NONE, ALL),
+    (
+        "only the first actual call is compared, not the one that fits the expected call",
+        [row("f", {"n": 1}, [("g", {}), ("f", {"n": 1})], tools=[F, G])],
+        NONE,
+        ALL,
+    ),
     (
         "an unknown tool with matching values has correct parameters",
         [row("f", {"n": 1}, [("unknown", {"n": 1})], tools=[F])],
@@ -206,8 +204,6 @@ NAMED: list[Difference] = [  # in docs/reference/metrics.md, section 14
         ALL,
     ),
     ("without a schema, case is ignored", [row("f", {"note": "Paris"}, [("f", {"note": "PARIS"})])], ALL, NO_PARAMETERS),
-]
-FOUND: list[Difference] = [  # by this comparison
     ("no arguments expected or given: required ones are ignored", [row("f", {}, [("g", {})], tools=[F, G])], NO_SELECTION, NONE),
     ("invalid JSON is read as no arguments", [row("f", {"n": 1}, [("f", '{"n": ')], tools=[F])], ALL, NO_PARAMETERS),
     ("arguments that are an array are an error", [row("f", {"n": 1}, [("f", "[1]")], tools=[F])], NONE, NO_PARAMETERS),
@@ -250,67 +246,57 @@ def theirs(groups: dict[str, Any], python: str) -> dict[str, Any]:
     return numbers
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--peer", required=True, help="the Python of an environment with deepfabric")
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    made = rows(options.samples, options.seed)
+class Checked(NamedTuple):
+    """The version of the package, how many numbers were compared and are equal, and what is not as documented."""
+
+    version: str
+    numbers: int
+    equal: int
+    unexplained: list[str]
+    undocumented: list[str]
+
+
+def compare_package(python: str, samples: int, seed: int) -> Checked:
+    """Compare every sample with two sets of weights, and check the known differences."""
+    made = rows(samples, seed)
     given = [one for _, one in made]
-    listed = [*NAMED, *FOUND]
     groups = {"default": {"weights": None, "rows": given}, "weighted": {"weights": OTHER_WEIGHTS, "rows": given}}
-    groups |= {title: {"weights": None, "rows": group} for title, group, _, _ in listed}
-    peer = theirs(groups, options.peer)
-    print(f"deepfabric {peer['version']} and callmark on {len(given):,} samples, seed {options.seed}\n")
-    differing = 0
+    groups |= {title: {"weights": None, "rows": group} for title, group, _, _ in DIFFERENCES}
+    peer = theirs(groups, python)
+    equal, unexplained = 0, []
     for name, weights in (("default", DEFAULT_WEIGHTS), ("weighted", OTHER_WEIGHTS)):
-        differing += _compare(made, ours(given, weights), peer["groups"][name], weights)
-    gone = sum(
-        [
-            _show("named in docs/reference/metrics.md, section 14", NAMED, peer["groups"]),
-            _show("found by this comparison", FOUND, peer["groups"]),
-        ]
-    )
-    print(f"\n{differing} of {2 * len(given):,} samples differ, {gone} of {len(listed)} known differences are not as documented")
-    return 1 if differing or gone else 0
+        same, differing = _compare(made, ours(given, weights), peer["groups"][name], weights)
+        equal += same
+        unexplained += differing
+    undocumented = [line for one in DIFFERENCES for line in _check(one, peer["groups"])]
+    return Checked(peer["version"], 2 * len(given) * len(METRICS), equal, unexplained, undocumented)
 
 
-def _compare(made: Sequence[tuple[str, Row]], result: EvaluationResult, peer: dict[str, Any], weights: dict[str, float]) -> int:
-    """Print the totals of both and the samples that differ. Return how many differ, or 1 if only a total does."""
+def _compare(
+    made: Sequence[tuple[str, Row]], result: EvaluationResult, peer: dict[str, Any], weights: dict[str, float]
+) -> tuple[int, list[str]]:
+    """Return how many numbers of samples are equal, and the samples and totals that differ."""
     mine = [_sample_numbers(one, weights) for one in result.predictions]
-    them = [tuple(sample[name] for name in METRICS) for sample in peer["samples"]]
-    differing = [index for index, numbers in enumerate(mine) if not _near(numbers, them[index]) or peer["samples"][index]["error"]]
-    for index in differing[:10]:
-        print(f"DIFFERS ({made[index][0]}): deepfabric {them[index]}, callmark {mine[index]}, error {peer['samples'][index]['error']}")
-        print(f"  {json.dumps(made[index][1])[:1500]}")
+    equal, differing = 0, []
+    for (kind, given), numbers, sample in zip(made, mine, peer["samples"], strict=True):
+        them = tuple(sample[name] for name in METRICS)
+        equal += sum(abs(one - other) < 1e-9 for one, other in zip(numbers, them, strict=True))
+        if not _near(numbers, them) or sample["error"]:
+            differing.append(f"{kind}: deepfabric {them}, callmark {numbers}, error {sample['error']}: {json.dumps(given)[:1500]}")
     totals = _total(result), tuple(peer["metrics"][name] for name in METRICS)
-    print(f"weights {', '.join(f'{value:g}' for value in weights.values())}")
-    print(f"  {'':<24}{'deepfabric':>12}{'callmark':>12}{'samples that agree':>22}")
-    for place, name in enumerate(METRICS):
-        same = sum(abs(one[place] - other[place]) < 1e-9 for one, other in zip(mine, them, strict=True))
-        print(f"  {name:<24}{totals[1][place]:>12.6f}{totals[0][place]:>12.6f}{same:>14,} of {len(mine):,}")
-    spread = Counter(numbers[:3] for numbers in mine)
-    shown = ", ".join(f"{''.join('ny'[int(value)] for value in numbers)} {spread[numbers]:,}" for numbers in sorted(spread, reverse=True))
-    print(f"  outcomes (selection, parameters, execution): {shown}\n")
-    return len(differing) or int(not _near(*totals))
+    if not _near(*totals):
+        differing.append(f"totals: deepfabric {totals[1]}, callmark {totals[0]}")
+    return equal, differing
 
 
-def _show(where: str, listed: Sequence[Difference], peer: dict[str, Any]) -> int:
-    """Print each known difference with the metrics of both. Return how many are not as documented."""
-    print(f"known differences, {where}: selection, parameters, execution, overall")
-    print(f"  {'':<58}{'deepfabric':<24}callmark")
-    gone = 0
-    for title, group, their_numbers, our_numbers in listed:
-        crash = peer[title].get("crash")
-        them = None if crash else tuple(peer[title]["metrics"][name] for name in METRICS)
-        mine = _total(ours(group))
-        as_written = _near(mine, our_numbers) and (
-            them is their_numbers is None or bool(them and their_numbers and _near(them, their_numbers))
-        )
-        gone += not as_written
-        print(f"  {title:<58}{_spelled(them) if them else crash[:22]:<24}{_spelled(mine)}{'' if as_written else '   NOT AS DOCUMENTED'}")
-    return gone
+def _check(one: Difference, peer: dict[str, Any]) -> list[str]:
+    """Return a line if the difference is not as documented."""
+    title, group, their_numbers, our_numbers = one
+    them = None if "crash" in peer[title] else tuple(peer[title]["metrics"][name] for name in METRICS)
+    mine = _total(ours(group))
+    if _near(mine, our_numbers) and (them is their_numbers is None or bool(them and their_numbers and _near(them, their_numbers))):
+        return []
+    return [f"{title}: listed {their_numbers} and {our_numbers}, found {them} and {mine}"]
 
 
 def _sample_numbers(one: Any, weights: dict[str, float]) -> Numbers:
@@ -325,11 +311,3 @@ def _total(result: EvaluationResult) -> Numbers:
 
 def _near(one: Numbers, other: Numbers) -> bool:
     return all(abs(mine - theirs) < 1e-9 for mine, theirs in zip(one, other, strict=True))
-
-
-def _spelled(numbers: Numbers) -> str:
-    return "  ".join(f"{value:.2f}" for value in numbers)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

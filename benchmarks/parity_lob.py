@@ -3,6 +3,8 @@
 With `strict_original=True` every number must be equal. The differences are those of the evaluators without it.
 """
 
+from tests.compat.lob_formulas import by_formula, call, generate_calls
+
 from callmark.compat.lob import (
     FunctionCallArgsPrecisionEvaluator,
     FunctionCallArgsRecallEvaluator,
@@ -12,7 +14,6 @@ from callmark.compat.lob import (
 )
 from parity_cases import NamedCall
 from parity_systems import Difference
-from tests.compat.lob_formulas import by_formula, call, generate_calls
 
 METRICS = {
     "Precision_fn": FunctionCallPrecisionEvaluator,
@@ -23,7 +24,9 @@ METRICS = {
 }
 KEYED = "calls are stored by name, so the last one replaces the others"
 DIFFERENCES = (
-    Difference("two equal calls, as expected", "Recall_fn", [("f", {"x": "2"})] * 2, [("f", {"x": "2"})] * 2, 0.5, 1.0, KEYED, "repeats collapse"),
+    Difference(
+        "two equal calls, as expected", "Recall_fn", [("f", {"x": "2"})] * 2, [("f", {"x": "2"})] * 2, 0.5, 1.0, KEYED, "repeats collapse"
+    ),
     Difference(
         "two calls of one function, one with a wrong value",
         "Recall_args",

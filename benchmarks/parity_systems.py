@@ -4,6 +4,7 @@ A difference names an input, the number of the system and callmark's, and the re
 all other cases the numbers must be equal. With `as_read`, callmark's number for the case as the system reads it must be the system's.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from callmark.grading.evaluators.trajectory import TrajectoryEvaluator
 from callmark.types import Call
 from parity_cases import NamedCall, ParityCase
 
-Flaw = Literal["", "repeats collapse", "extra calls are free", "abstention is 0"]  # an original is wrong
+Flaw = Literal["", "repeats collapse", "extra calls are free", "abstention is 0", "abstention is refused"]  # an original is wrong
 Number = float | str | None  # the type of an exception, or None if the system cannot express the case
 
 
@@ -53,6 +54,7 @@ class System(NamedTuple):
     metrics: dict[str, Equivalent]
     differences: tuple[Difference, ...]
     tolerance: float = 1e-9
+    own_tests: tuple[str, ...] = ()  # files in its source archive whose cases are compared too; empty if the archive has none
 
 
 def our_number(case: ParityCase, equivalent: Equivalent) -> float:
@@ -76,6 +78,10 @@ def _without_repeats(calls: list[NamedCall]) -> list[NamedCall]:
 def _same_name(case: ParityCase) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the expected and actual arguments of each pair of calls with one name and different arguments."""
     return [(one, other) for name, one in case.expected for actual_name, other in case.actual if name == actual_name and one != other]
+
+
+def _as_texts(arguments: dict[str, Any]) -> dict[str, str]:
+    return {key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else str(value) for key, value in arguments.items()}
 
 
 def _shares_an_argument(case: ParityCase) -> bool:
@@ -141,6 +147,7 @@ AGENTEVALS = System(
             applies=lambda metric, case: metric in _SWAPPED and bool(_same_name(case)),
         ),
     ),
+    own_tests=("tests/test_trajectory.py",),
 )
 
 ADK = System(
@@ -245,6 +252,7 @@ RAGAS = System(
         *_values("ToolCallF1"),
     ),
     tolerance=5.1e-5,  # its F1 is rounded to four places
+    own_tests=("tests/unit/test_tool_call_accuracy_collections.py", "tests/unit/test_tool_call_f1_collections.py"),
 )
 
 DEEPEVAL = System(
@@ -320,7 +328,7 @@ AZURE = System(
             "EvaluationException",
             1.0,
             "an empty ground truth is refused, so abstention cannot be measured",
-            "abstention is 0",
+            "abstention is refused",
             lambda _, case: not case.expected,
         ),
         Difference(
@@ -335,8 +343,20 @@ AZURE = System(
         Difference(
             "`1.0` is not `1`", "exact_match, parameters", [("f", {"x": 1})], [("f", {"x": 1.0})], 0.0, 1.0, "values are compared as text"
         ),
-        Difference("names are trimmed", "exact_match", [("f", {})], [(" f ", {})], 1.0, 0.0, "a call of ` f ` runs no tool `f`"),
+        Difference(
+            '`"True"` equals `true`',
+            "exact_match, parameters",
+            [("f", {"x": "True"})],
+            [("f", {"x": True})],
+            1.0,
+            0.0,
+            "values are compared as Python's text of them; in `exact`, only the JSON `true` equals `true`",
+            applies=lambda metric, case: metric.endswith("parameters") and bool(_same_name(case)),
+            as_read=lambda case: ParityCase(*([(name, _as_texts(arguments)) for name, arguments in calls] for calls in case)),
+        ),
+        Difference("names are trimmed", "exact_match", [("f", {})], [(" f ", {})], 1.0, 0.0, "no tool has the name ` f `"),
     ),
+    own_tests=("tests/unittests/test_task_navigation_efficiency_evaluators.py",),
 )
 
 SYSTEMS = (AGENTEVALS, ADK, PYDANTIC_EVALS, RAGAS, DEEPEVAL, AZURE)

@@ -1,4 +1,4 @@
-"""Compute DeepFabric's own metrics. Run by benchmarks/parity.py in an environment with deepfabric.
+"""Compute DeepFabric's own metrics. Run by benchmarks/parity_deepfabric.py in an environment with deepfabric.
 
 Its complete evaluation runs unchanged, from dataset to metrics, with its OpenAI backend; only the HTTP client is replaced by one that
 returns recorded messages.

@@ -56,7 +56,9 @@ def watch_azure(record: Record) -> None:
         result = await original(self, eval_input)
         truth = eval_input["ground_truth"]
         names, parameters = truth if isinstance(truth, tuple) else (truth, {})
-        record([(name, parameters.get(name, {})) for name in names], self._extract_tool_names_and_params_from_response(eval_input["response"]))
+        record(
+            [(name, parameters.get(name, {})) for name in names], self._extract_tool_names_and_params_from_response(eval_input["response"])
+        )
         return result
 
     Evaluator._do_eval = recorded
