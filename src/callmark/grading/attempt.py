@@ -42,6 +42,7 @@ class Attempt:
         prediction: The prediction; None if only calls are known.
         dependencies: Pairs of indexes of expected calls: the first must come before the second.
         read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
+        is_whole: Whether the calls are those of a whole conversation, not of one decision point.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Attempt:
         "case",
         "dependencies",
         "expected",
+        "is_whole",
         "messages",
         "prediction",
         "read_only",
@@ -78,7 +80,9 @@ class Attempt:
         budget: MatchBudget | None = None,
         dependencies: Edges = (),
         read_only: tuple[str, ...] = (),
+        is_whole: bool = False,
     ) -> None:
+        self.is_whole = is_whole or (case is not None and case.is_scenario) or (prediction is not None and bool(prediction.transcript))
         self.dependencies = dependencies
         self.read_only = read_only
         self.expected = expected

@@ -77,8 +77,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 
 class Manifest(Struct, omit_defaults=True):
-    """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name,
-    `fault_evaluators` the evaluators whose faults are reported, and `match_counts` the number of values that each match rule applied to.
+    """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name, and
+    `match_counts` the number of values that each match rule applied to.
     """
 
     name: str
@@ -88,7 +88,6 @@ class Manifest(Struct, omit_defaults=True):
     predictions: PredictionsInfo
     grading: GradingSettings
     metrics: dict[str, Metric] = {}
-    fault_evaluators: tuple[str, ...] = ()
     cases: int = 0
     match_counts: dict[str, int] = {}
     status: Status = "complete"

@@ -100,11 +100,6 @@ class Run:
         """Full name of the main metric: `call.score`, or `process.reliability` for scenarios, or the first metric of the run."""
         return headline_metric(self.info)
 
-    @property
-    def fault_evaluators(self) -> frozenset[str]:
-        """Names of the evaluators whose faults are reported."""
-        return frozenset(self.info.fault_evaluators)
-
     def grades(self) -> Iterator[GradeRecord]:
         """Yield the grades, in the order of the cases.
 
@@ -150,7 +145,7 @@ class Run:
 
     def tally(self, *, detailed: bool = True) -> Tally:
         """Return an empty tally for grades of this run."""
-        return Tally(self.info.metrics, fault_evaluators=self.fault_evaluators, detailed=detailed, ignore=self.info.grading.ignore)
+        return Tally(self.info.metrics, detailed=detailed, process_ignore=self.info.grading.process_ignore(scenarios=self.scenarios))
 
     def stored_summary(self) -> Summary | None:
         """Return the summary in `summary.json`, without details; None if it is missing or outdated."""
