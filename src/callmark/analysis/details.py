@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distribution, ScoreTally
 from callmark.analysis.confusion import Confusion, ConfusionTally
+from callmark.analysis.disagreements import Disagreement, DisagreementTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.interpretations import Interpretation, Score, interpret
 from callmark.analysis.reasons import MetricReasons, ReasonTally
@@ -31,6 +32,7 @@ class Details(Struct, frozen=True):
     trials: TrialSummary | None = None
     recorded_trials: TrialSummary | None = None
     reasons: dict[str, MetricReasons] = {}
+    disagreements: list[Disagreement] = []
 
 
 class DetailTally:
@@ -40,7 +42,7 @@ class DetailTally:
     `process.reliability`; otherwise by `call.pass`.
     """
 
-    def __init__(self, *, process_ignore: tuple[str, ...] | None = None) -> None:
+    def __init__(self, metrics: Mapping[str, Metric], *, process_ignore: tuple[str, ...] | None = None) -> None:
         self._breakdowns = BreakdownTally()
         self._scores = ScoreTally()
         self._confusion = ConfusionTally(process_ignore=process_ignore)
@@ -48,6 +50,7 @@ class DetailTally:
         self._trials = TrialTally("call.pass" if process_ignore is None else "process.reliability")
         self._recorded_trials = TrialTally("recorded.reward")
         self._reasons = ReasonTally()
+        self._disagreements = DisagreementTally(metrics)
 
     def add(self, grade: GradeRecord) -> None:
         """Count one grade; of an error, only that its trial has no result."""
@@ -60,6 +63,7 @@ class DetailTally:
         self._confusion.add(grade)
         self._functions.add(grade)
         self._reasons.add(grade)
+        self._disagreements.add(grade)
 
     def details(self, scores: Mapping[str, Score], metrics: Mapping[str, Metric], *, graded: int, errors: int, malformed: int) -> Details:
         """Return the details so far. The scores, metric definitions and counts are for the interpretations."""
@@ -86,4 +90,5 @@ class DetailTally:
             trials,
             recorded_trials,
             self._reasons.reasons(),
+            self._disagreements.disagreements(),
         )

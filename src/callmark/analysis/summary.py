@@ -163,7 +163,7 @@ class Tally:
         self._seconds: Counter[float] = Counter()  # to three significant digits, so that there are few distinct values
         self._input_tokens = self._output_tokens = self._retries = 0
         self._cost: float | None = None
-        self._details = DetailTally(process_ignore=process_ignore) if detailed else None
+        self._details = DetailTally(self._definitions, process_ignore=process_ignore) if detailed else None
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
         self._pooled: dict[str, list[float]] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}

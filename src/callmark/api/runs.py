@@ -34,12 +34,14 @@ class GateResult(Struct, frozen=True):
         folder: Folder of the run.
         checks: One check per threshold, with both numbers.
         warnings: Sentences about the comparison, such as different grading settings.
+        faults: Number of faults of the run, by kind.
     """
 
     run: str
     folder: str
     checks: list[GateCheck]
     warnings: list[str]
+    faults: dict[str, int] = {}
 
     @property
     def passed(self) -> bool:
@@ -50,8 +52,8 @@ class GateResult(Struct, frozen=True):
         return self.passed
 
     def to_junit(self) -> str:
-        """Return the checks as JUnit XML."""
-        return junit(self.run, self.checks)
+        """Return the checks as JUnit XML, with the number of faults by kind as properties."""
+        return junit(self.run, self.checks, self.faults)
 
     def to_markdown(self) -> str:
         """Return the checks as Markdown, for a pull request."""
@@ -152,7 +154,8 @@ def gate(
         if unfinished := _unfinished(before):
             warnings.append(f"the baseline is unfinished: {unfinished}")
     checks = check_gate(thresholds, Measured(summary.scored, summary.errors, estimates, changes), unfinished=_unfinished(opened))
-    return GateResult(opened.label, str(opened.folder), checks, warnings)
+    faults: dict[str, int] = {fault.kind: fault.count for fault in summary.faults}
+    return GateResult(opened.label, str(opened.folder), checks, warnings, faults)
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec import Struct, structs
 
+from callmark.analysis.disagreements import Disagreement
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
@@ -142,6 +143,14 @@ class Run:
         for grade in self.grades():
             tally.add(grade)
         return tally.summary()
+
+    def disagreements(self) -> list[Disagreement]:
+        """Return where evaluators disagree: what passes, what fails and why, with counts and example cases; the largest group first.
+
+        Empty if fewer than two evaluators have a verdict.
+        """
+        details = self.summary().details
+        return details.disagreements if details else []
 
     def tally(self, *, detailed: bool = True) -> Tally:
         """Return an empty tally for grades of this run."""

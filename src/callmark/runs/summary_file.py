@@ -15,7 +15,7 @@ from callmark.formats import write_lines
 from callmark.runs.manifest import Manifest
 from callmark.runs.store import GRADES, SUMMARY, RunFolder
 
-VERSION = 1
+VERSION = 2
 _BUFFER = 1 << 18
 _MAX_SIZE = 5_000_000  # bytes: the names and error texts in a summary can be of any length
 
