@@ -85,7 +85,7 @@ def write_run(folder: Path, count: int) -> Path:
     dataset = DatasetInfo("cases.jsonl", "../cases.jsonl", "generated")
     manifest = Manifest(folder.name, "0", "", dataset, PredictionsInfo(), GradingSettings())
     grader = Grader(GradingSettings())
-    manifest.metrics, manifest.fault_evaluators, manifest.cases = grader.metrics, grader.fault_evaluators(scenarios=False), count
+    manifest.metrics, manifest.cases = grader.metrics, count
     RunFolder(folder).write(manifest)
     return folder
 

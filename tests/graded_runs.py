@@ -57,7 +57,6 @@ def make_run(
         PredictionsInfo(),
         settings or GradingSettings(evaluators=("call",)),
         metrics={metric: DEFINITIONS.get(metric, Metric(metric.partition(".")[2], metric, bounds=None)) for metric in metrics},
-        fault_evaluators=tuple(dict.fromkeys(metric.partition(".")[0] for metric in metrics)),
         cases=len({grade.case for grade in records or ()}),
     )
     RunFolder(folder).write(manifest)

@@ -1,6 +1,6 @@
 """Summaries and comparisons of grades, with the metrics of all built-in evaluators."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from callmark.analysis.compare import Comparison, compare_all
 from callmark.analysis.summary import Summary, Tally
@@ -21,10 +21,8 @@ def summarize(grades: Iterable[GradeRecord]) -> Summary:
     return tally.summary()
 
 
-def compare(
-    first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score", fault_evaluators: Collection[str] = ()
-) -> Comparison:
+def compare(first: Iterable[GradeRecord], second: Iterable[GradeRecord], *, headline: str = "call.score") -> Comparison:
     """Return the comparison of the second run with the first."""
     runs = [("the first run", first), ("the second run", second)]
-    ((_, comparison),) = compare_all(runs, headline=headline, fault_evaluators=fault_evaluators)
+    ((_, comparison),) = compare_all(runs, headline=headline)
     return comparison

@@ -5,7 +5,7 @@ rows are passed on to files and models unchanged, including unknown keys.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any, Literal
 
@@ -356,10 +356,6 @@ class Fault(Struct, frozen=True):
     evaluators: tuple[str, ...] = ()
     origin: FaultOrigin | None = None
     origin_message: int | None = None
-
-    def is_reported(self, evaluators: Collection[str]) -> bool:
-        """Return whether one of these evaluators counts it; always without evaluators. A wrong order is only found if it is counted."""
-        return not evaluators or self.kind == "wrong_order" or any(name in evaluators for name in self.evaluators)
 
 
 class Note(Struct, frozen=True, omit_defaults=True):

@@ -13,22 +13,30 @@ from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Prediction, Tool
 from tests.rows import tool_call
 
+DEFAULT = GradingSettings()
 TOOLS = (Tool("f"), Tool("g"), Tool("h"))
 F, G, H, GHOST = tool_call("f"), tool_call("g"), tool_call("h"), tool_call("ghost")
 BROKEN_F, NAMELESS = Call("f", {}, None, "cut off", "{"), Call("", {}, None, "no name", "{")
 CALLS = st.lists(st.sampled_from([F, G, H, GHOST, tool_call("f", a=1), BROKEN_F, NAMELESS]), max_size=4)
 
 
-def graded(expected: list[Call], actual: list[Call] | str, *, tools: tuple[Tool, ...] = TOOLS) -> GradeRecord:
+def graded(
+    expected: list[Call],
+    actual: list[Call] | str,
+    *,
+    tools: tuple[Tool, ...] = TOOLS,
+    instructions: str = "",
+    settings: GradingSettings = DEFAULT,
+) -> GradeRecord:
     """The grade of this; a text is an error."""
-    case = Case("c", tools=tools, expected=tuple(expected))
+    case = Case("c", tools=tools, expected=tuple(expected), instructions=instructions)
     answer = Prediction("c", error=actual) if isinstance(actual, str) else Prediction("c", calls=tuple(actual))
-    (grade,) = Grader(GradingSettings()).record(case, [answer])
+    (grade,) = Grader(settings).record(case, [answer])
     return grade
 
 
-def confusion_of(*grades: GradeRecord, fault_evaluators: tuple[str, ...] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> Confusion:
-    tally = ConfusionTally(fault_evaluators=fault_evaluators, ignore=ignore)
+def confusion_of(*grades: GradeRecord, process_ignore: tuple[str, ...] | None = None) -> Confusion:
+    tally = ConfusionTally(process_ignore=process_ignore)
     for grade in grades:
         tally.add(grade)
     return tally.confusion()
@@ -79,29 +87,46 @@ NOW = tool_call("CommonPlugin-now")
         ([F], [NOW], ("f", NO_CALL)),
         ([NOW], [F], (NO_CALL, "f")),
         ([NOW], [NOW], (NO_CALL, NO_CALL)),
-        ([NOW, F, G], [NOW, F, H], ("g", "h")),
+        ([NOW, F, G], [NOW, F, H], ("g", NO_CALL)),  # nothing is called instead of something else
         ([NOW, F], [F, GHOST], ("f", "f")),
-        ([F], [NOW, GHOST], ("f", "ghost")),
-        ([F], [GHOST, NOW], ("f", UNKNOWN_TOOL)),
-        ([F], [G, NOW], ("f", "g")),
-        ([F, G], [NOW, tool_call("F")], ("g", NO_CALL)),  # by `exact` one stands for f, the other for g
-        ([G, F], [H, Call("F", {}, None, "cut off", "{")], ("g", "h")),
-        ([F, G], [G, Call("F", {}, None, "cut off", "{")], ("f", "f")),
-        ([F], [NAMELESS], ("f", NO_NAME)),
+        ([F], [NOW, GHOST], ("f", NO_CALL)),
+        ([F], [G, NOW], ("f", NO_CALL)),
+        ([F, G], [NOW, tool_call("F")], ("g", NO_CALL)),
+        ([G, F], [H, BROKEN_F], ("g", NO_CALL)),
+        ([F, G], [G, BROKEN_F], ("f", "f")),
+        ([F], [NAMELESS], ("f", NO_CALL)),
     ],
 )
-def test_scenarios_are_counted_as_process_counts_them(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
-    grade = graded(expected, actual)
-    assert confusion_of(grade, fault_evaluators=("process",)).cells == [ConfusionCell(*cell, 1)]
+@pytest.mark.parametrize("evaluators", [("process",), ("call", "process")])
+def test_scenarios_are_counted_as_process_counts_them(
+    expected: list[Call], actual: list[Call], cell: tuple[str, str], evaluators: tuple[str, ...]
+) -> None:
+    grade = graded(expected, actual, instructions="Do it.", settings=GradingSettings(evaluators))
+    assert confusion_of(grade, process_ignore=IGNORED_FUNCTIONS).cells == [ConfusionCell(*cell, 1)]
+
+
+@pytest.mark.parametrize(
+    "expected, actual, cell",
+    [
+        ([NOW, F, G], [NOW, F, H], ("g", "h")),
+        ([F], [NOW, GHOST], ("f", UNKNOWN_TOOL)),
+        ([F], [G, NOW], ("f", "g")),
+        ([F], [NOW], ("f", NO_CALL)),
+        ([NOW], [F], (NO_CALL, "f")),
+    ],
+)
+def test_ignored_functions_are_not_called_instead_of_another(expected: list[Call], actual: list[Call], cell: tuple[str, str]) -> None:
+    grade = graded(expected, actual, settings=GradingSettings(("process",)))
+    assert confusion_of(grade, process_ignore=IGNORED_FUNCTIONS).cells == [ConfusionCell(*cell, 1)]
 
 
 def test_ignored_functions_are_not_extra_calls_in_scenarios() -> None:
     grades = [graded([F], [F, NOW]), graded([NOW, F], [F]), graded([NOW], []), graded([], [NOW])]
-    assert confusion_of(*grades, fault_evaluators=("process",)).call_counts == CallCounts(
+    assert confusion_of(*grades, process_ignore=IGNORED_FUNCTIONS).call_counts == CallCounts(
         0, 0, 0, 0, no_call_expected=2, called_anyway=0, call_expected=2, called_nothing=0
     )
-    assert confusion_of(*grades, fault_evaluators=("process",), ignore=()).call_counts.extra_calls == 2
-    assert confusion_of(*grades, fault_evaluators=("call", "process")).call_counts.extra_calls == 2
+    assert confusion_of(*grades, process_ignore=()).call_counts.extra_calls == 2
+    assert confusion_of(*grades).call_counts.extra_calls == 2
 
 
 def test_tool_is_unknown_where_the_case_lacks_it() -> None:
@@ -157,8 +182,9 @@ def test_number_of_names_is_bounded_and_the_diagonal_stays() -> None:
 @pytest.mark.laws
 @given(st.lists(st.tuples(CALLS, CALLS | st.just("HTTP 503")), max_size=10))
 def test_cells_of_scenarios_add_up_to_the_scored_cases(attempts: list[tuple[list[Call], list[Call] | str]]) -> None:
-    grades = [graded(expected, actual) for expected, actual in attempts]
-    found = confusion_of(*grades, fault_evaluators=("process",), ignore=("g", "ghost"))
+    settings = GradingSettings(("process",), {"process": {"ignore": ["g", "ghost"]}})
+    grades = [graded(expected, actual, instructions="Do it.", settings=settings) for expected, actual in attempts]
+    found = confusion_of(*grades, process_ignore=("g", "ghost"))
     assert (
         sum(cell.count for cell in found.cells)
         == found.call_counts.call_expected + found.call_counts.no_call_expected

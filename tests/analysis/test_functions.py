@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS
 from callmark.analysis.functions import LONGEST_VALUE, ArgumentExample, ArgumentSummary, FunctionSummary, FunctionTable, FunctionTally
 from callmark.grading.grader import Grader
+from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import GradingSettings
 from callmark.types import Call, Case, Fault, Message, Prediction, Tool
@@ -108,10 +109,10 @@ def test_each_argument_fault_is_counted_with_an_example() -> None:
     ]  # fmt: skip
 
 
-def test_only_faults_of_the_given_evaluators_are_reported() -> None:
+def test_arguments_that_process_accepts_are_not_counted_as_process_does() -> None:
     grades = graded(([tool_call("f", id="W1")], [tool_call("f", id="w1!")]))  # the words are the same: `process` does not mind
-    assert [one.count for one in table_of(grades, fault_evaluators=("call",)).arguments] == [1]
-    assert table_of(grades, fault_evaluators=("process",)).arguments == []
+    assert [one.count for one in table_of(grades).arguments] == [1]
+    assert table_of(grades, process_ignore=()).arguments == []
 
 
 def test_functions_of_scenarios_go_by_process() -> None:
@@ -125,10 +126,10 @@ def test_functions_of_scenarios_go_by_process() -> None:
         ([tool_call("f")], [BROKEN]),
         ([BROKEN], [tool_call("f")]),  # ground truth that cannot be read is paired with nothing
     )
-    found = table_of(grades, fault_evaluators=("process",))
+    found = table_of(grades, process_ignore=IGNORED_FUNCTIONS)
     assert found.functions == [FunctionSummary("f", 6, 6, 4, 2, 4 / 6, 4 / 6)]
     assert [(one.function, one.argument, one.count) for one in found.arguments] == [("f", "id", 1)]
-    assert [one.name for one in table_of(grades, fault_evaluators=("process",), ignore=("F",)).functions] == ["CommonPlugin-now"]
+    assert [one.name for one in table_of(grades, process_ignore=("F",)).functions] == ["CommonPlugin-now"]
     assert {one.name for one in table_of(grades).functions} == {"f", "F", "CommonPlugin-now"}
 
 
@@ -171,7 +172,7 @@ SPELLED = st.builds(
 @given(st.lists(SPELLED, max_size=4), st.lists(SPELLED | st.sampled_from([BROKEN, NAMELESS]), max_size=4))
 def test_functions_of_a_scenario_agree_with_process(expected: list[Call], actual: list[Call]) -> None:
     (grade,) = graded((expected, actual))
-    functions = table_of([grade], fault_evaluators=("process",)).functions
+    functions = table_of([grade], process_ignore=IGNORED_FUNCTIONS).functions
     made, expected_count, paired, right = (
         sum(getattr(one, name) for one in functions) for name in ("actual", "expected", "paired", "correct")
     )

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from callmark import grade
 from callmark.grading.grade import fault_sentence
-from callmark.types import Call, Message
+from callmark.types import Call, Conversation, Message
 from tests.rows import tool_call
 
 TOOL = {
@@ -201,3 +203,74 @@ def test_globs_of_scenarios_are_shown_as_written() -> None:
     assert fault_sentence(wrong) == 'id: expected TKT-*, got "X-1"'
     (missing,) = grade(expected, []).faults
     assert fault_sentence(missing) == "expected create_ticket(id=TKT-*), got no call"
+
+
+F1, G1 = tool_call("f", id="1"), tool_call("g")
+
+
+@pytest.mark.parametrize(
+    "expected, actual, found",
+    [
+        ([F1], [], [("missing_call", None, ("call", "process"))]),
+        ([], [F1], [("extra_call", None, ("call", "process"))]),
+        ([], [tool_call("h")], [("unknown_tool", None, ("call", "process"))]),
+        ([F1], [G1], [("missing_call", None, ("call", "process")), ("extra_call", None, ("call", "process"))]),
+        ([F1], [tool_call("h")], [("missing_call", None, ("call", "process")), ("unknown_tool", None, ("call", "process"))]),
+        ([F1], [F1, F1], [("repeated_call", None, ("call", "process"))]),
+        ([F1], [BROKEN], [("malformed_call", None, ("call", "process"))]),
+        ([G1], [BROKEN], [("malformed_call", None, ("call", "process")), ("missing_call", None, ("call", "process"))]),
+        ([F1], [tool_call("F", id="1")], [("missing_call", None, ("call",)), ("unknown_tool", None, ("call",))]),
+        ([F1], [tool_call("F", id="2")], [("missing_call", None, ("call", "process")), ("unknown_tool", None, ("call", "process"))]),
+        ([tool_call("ask_clarification")], [G1], [("missing_call", None, ("call",)), ("extra_call", None, ("call", "process"))]),
+        ([F1], [F1], []),
+        ([], [], []),
+    ],
+)
+def test_unpaired_calls_of_a_whole_conversation_are_missing_and_extra(
+    expected: list[Call], actual: list[Call], found: FaultSummaries
+) -> None:
+    conversation = Conversation("c", (Message("assistant", "", tuple(expected)),))
+    result = grade(conversation, actual, tools=TOOLS, evaluators=["call", "process"])
+    assert [(fault.kind, fault.argument, fault.evaluators) for fault in result.faults] == found
+    assert bool(found) == (result.metrics["call.score"] < 1)
+    assert any("process" in fault.evaluators for fault in result.faults) == (result.metrics["process.reliability"] < 1)
+    assert not any("instead" in fault_sentence(fault) or "None" in fault_sentence(fault) for fault in result.faults)
+
+
+ASK, NOW = tool_call("ask_clarification"), tool_call("CommonPlugin-now")
+
+
+@pytest.mark.parametrize(
+    "evaluators, expected, actual, found",
+    [
+        (["process"], [F1], [tool_call("f", id=" 1.")], []),  # equal by `similar`
+        (["call", "process"], [F1], [tool_call("f", id=" 1.")], [("wrong_value", "id", ("call",))]),
+        (["schema"], [F1], [tool_call("f", id="2")], []),
+        (["schema"], [F1], [F1, G1], []),
+        (["process"], [F1], [F1, NOW], []),
+        (["call", "process"], [F1], [F1, NOW], [("extra_call", None, ("call",))]),
+        (["process"], [ASK], [G1], [("unexpected_call", None, ("process",))]),  # after the ignore list, nothing is expected
+        (["process"], [G1], [ASK], [("no_call", None, ("process",))]),
+        (["process"], [ASK, G1], [NOW, F1], [("wrong_tool", None, ("process",))]),
+        (["call", "process"], [G1], [ASK], [("unknown_tool", None, ("call", "process"))]),
+        (["state"], [F1], [G1], []),
+        (["decision"], [F1], [], []),
+    ],
+)
+def test_only_faults_that_an_evaluator_counts_after_its_ignore_list_are_recorded(
+    evaluators: list[str], expected: list[Call], actual: list[Call], found: FaultSummaries
+) -> None:
+    assert fault_summaries(expected, actual, evaluators=evaluators) == found
+
+
+CALLS = st.lists(st.sampled_from([F1, tool_call("f", id="2"), tool_call("F", id="1"), G1, tool_call("h"), NOW, BROKEN]), max_size=4)
+
+
+@pytest.mark.laws
+@given(CALLS.map(lambda calls: [call for call in calls if call is not BROKEN]), CALLS, st.booleans())
+def test_there_is_a_fault_exactly_when_the_call_score_is_below_one(expected: list[Call], actual: list[Call], whole: bool) -> None:
+    given_calls = Conversation("c", (Message("assistant", "", tuple(expected)),)) if whole else expected
+    for evaluators in (["call"], ["call", "schema", "process"]):
+        result = grade(given_calls, actual, tools=TOOLS, evaluators=evaluators)
+        assert bool(result.faults) == (result.metrics["call.score"] < 1)
+        assert all(fault.evaluators for fault in result.faults)

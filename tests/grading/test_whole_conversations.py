@@ -52,12 +52,12 @@ def test_grade_has_ending_and_user_turns() -> None:
     assert (grade.ending, grade.turns) == ("goodbye", 2)
 
 
-def test_faults_in_arguments_of_ignored_functions_are_not_counted_by_process() -> None:
+def test_faults_in_arguments_of_ignored_functions_are_not_recorded() -> None:
     grade = graded(
         Call("look", {"code": "A17"}),
         Message("user", "A17"),
         Message("assistant", "", (Call("look", {"code": "B99"}, "1"),)),
         ignore=("look",),
     )
-    assert [fault.evaluators for fault in grade.faults] == [()]
+    assert grade.faults == ()
     assert grade.metrics["process.reliability"] == 1

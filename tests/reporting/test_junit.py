@@ -40,12 +40,13 @@ def cases(text: str) -> list[TestCase]:
 
 
 def test_report_is_valid_and_has_every_threshold() -> None:
-    text = junit("tuned", CHECKS)
+    text = junit("tuned", CHECKS, {"wrong_value": 3})
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
     for element in (root, root[0]):
         assert {name: element.get(name) for name in ("tests", "failures", "errors")} == {"tests": "3", "failures": "1", "errors": "0"}
     assert root[0].get("name") == "tuned"
+    assert [(one.get("name"), one.get("value")) for one in root.iter("property")] == [("faults.wrong_value", "3")]
     first, *others = cases(text)
     assert [(one.classname, one.name, one.is_passed) for one in (first, *others)] == [
         ("callmark.gate", "min call.score", False),
@@ -58,7 +59,9 @@ def test_report_is_valid_and_has_every_threshold() -> None:
     assert others[0].system_out == ".784, baseline .742"
 
 
-@pytest.mark.parametrize("text", [junit("x", CHECKS).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", CHECKS[:1] * 2)])
+@pytest.mark.parametrize(
+    "text", [junit("x", CHECKS, {}).replace('tests="3"', 'tests="three"'), "<testsuites/>", junit("x", CHECKS[:1] * 2, {})]
+)
 def test_schema_refuses_an_invalid_report(text: str) -> None:
     assert not SCHEMA.is_valid(text)
 
@@ -66,7 +69,7 @@ def test_schema_refuses_an_invalid_report(text: str) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 @pytest.mark.parametrize("met", [True, False])
 def test_hostile_names_keep_the_report_valid(hostile: str, met: bool) -> None:
-    text = junit(hostile, [GateCheck("min", hostile, met, hostile)])
+    text = junit(hostile, [GateCheck("min", hostile, met, hostile)], {})
     SCHEMA.validate(text)
     root = ElementTree.fromstring(text.encode())
     assert [element.tag for element in root.iter()] == ["testsuites", "testsuite", "testcase", "system-out" if met else "failure"]
@@ -77,7 +80,7 @@ def test_hostile_names_keep_the_report_valid(hostile: str, met: bool) -> None:
 
 
 def test_what_xml_cannot_hold_is_written_out() -> None:
-    (case,) = cases(junit("x", [GateCheck("min", "\x00\x1b\ud800\uffff", True, "")]))
+    (case,) = cases(junit("x", [GateCheck("min", "\x00\x1b\ud800\uffff", True, "")], {}))
     assert case.name == r"min \x00\x1b\ud800\uffff"
 
 

@@ -81,7 +81,7 @@ def test_columns_have_equal_length_and_names_are_numbered(tmp_path: Path) -> Non
 
 
 def test_names_beyond_the_limit_share_a_number() -> None:
-    columns = CaseColumns({"call.score": Metric("score", "call score")}, headline="call.score", fault_evaluators=())
+    columns = CaseColumns({"call.score": Metric("score", "call score")}, headline="call.score")
     for number in range(MAX_NAMES + 50):
         columns.add(GradeRecord(f"c{number}", expected=(f"tool{number}",)), ())
     names, places = columns.names()["tools"], columns.chunk(0, MAX_NAMES + 50)["expected_tool"]
@@ -89,7 +89,7 @@ def test_names_beyond_the_limit_share_a_number() -> None:
 
 
 def test_long_texts_of_a_row_are_cut() -> None:
-    columns = CaseColumns({}, headline="call.score", fault_evaluators=())
+    columns = CaseColumns({}, headline="call.score")
     columns.add(GradeRecord("i" * 10**6, conversation="c" * 10**6, expected=("f",), error="e" * 10**6), ())
     columns.add(GradeRecord("b", expected=("f",), actual=("f",), pairs=((0, 0, True),)), (Call("f", {"a": "x" * 10**6}),))
     assert len(json.dumps(columns.chunk(0, 2))) < 3000

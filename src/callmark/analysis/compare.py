@@ -8,7 +8,7 @@ is below .05. For multiple comparisons, p-values are adjusted (Holm): those of a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import attrgetter
 from statistics import fmean
 
@@ -109,12 +109,11 @@ class _Trial(Struct, frozen=True, gc=False):
 class _RunCases:
     """The cases of a run by id: the scored trials of each, () if all are errors, and the conversation it was cut from."""
 
-    def __init__(self, grades: Iterable[GradeRecord], fault_evaluators: Collection[str]) -> None:
+    def __init__(self, grades: Iterable[GradeRecord]) -> None:
         self.cases: dict[str, tuple[_Trial, ...]] = {}
         self.conversations: dict[str, str] = {}
         self.metrics: dict[str, None] = {}  # that any grade has
         self.metric_sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # the sets of metrics that grades have
-        evaluators = frozenset(fault_evaluators)
         trials: dict[_Trial, _Trial] = {}  # many are equal, and are stored once
         names: dict[str, str] = {}
         for grade in grades:
@@ -125,7 +124,7 @@ class _RunCases:
             metrics = tuple(grade.metrics)
             if metrics not in self.metric_sets:
                 self.metrics.update(dict.fromkeys(metrics))
-            trial = _read_trial(grade, self.metric_sets.setdefault(metrics, metrics), evaluators)
+            trial = _read_trial(grade, self.metric_sets.setdefault(metrics, metrics))
             self.cases[grade.case] = (*other_trials, trials.setdefault(trial, trial))
             if grade.conversation is not None:
                 self.conversations[grade.case] = names.setdefault(grade.conversation, grade.conversation)
@@ -136,33 +135,31 @@ def compare_all(
     *,
     headline: str = "call.score",
     definitions: Mapping[str, Metric] | None = None,
-    fault_evaluators: Collection[str] = (),
 ) -> list[tuple[str, Comparison]]:
     """Compare each run, given as a name and its grades, with the first; return names and comparisons in order.
 
-    `definitions` are the definitions of the metrics; a metric without one is limited to 0 to 1. With `fault_evaluators`, only faults that
-    one of these evaluators counts are reported. Fewer than two runs raise `BadInput`.
+    `definitions` are the definitions of the metrics; a metric without one is limited to 0 to 1. Fewer than two
+    runs raise `BadInput`.
     """
     if len(runs) < 2:
         raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     name, grades = runs[0]
-    first = _RunCases(grades, fault_evaluators)
+    first = _RunCases(grades)
     unbounded = frozenset(metric for metric, definition in (definitions or {}).items() if definition.bounds != UNIT)
-    comparisons = [_compare(first, _RunCases(grades, fault_evaluators), (name, other), headline, unbounded) for other, grades in runs[1:]]
+    comparisons = [_compare(first, _RunCases(grades), (name, other), headline, unbounded) for other, grades in runs[1:]]
     return [(other, each) for (other, _), each in zip(runs[1:], _adjust_p_values(comparisons), strict=True)]
 
 
-def _read_trial(grade: GradeRecord, metrics: tuple[str, ...], evaluators: Set[str]) -> _Trial:
-    faults = [fault for fault in grade.faults if fault.is_reported(evaluators)]
-    credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
+def _read_trial(grade: GradeRecord, metrics: tuple[str, ...]) -> _Trial:
+    credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in grade.faults}
     return _Trial(
         grade.trial,
         grade.alternative,
         metrics,
         tuple(grade.metrics.values()),
         grade.expected or (NO_CALL,),
-        tuple([credit.get(index, 1.0) for index in range(len(grade.expected))]) or (float(not faults),),
-        tuple([fault.kind for fault in faults]),
+        tuple([credit.get(index, 1.0) for index in range(len(grade.expected))]) or (float(not grade.faults),),
+        tuple([fault.kind for fault in grade.faults]),
     )
 
 

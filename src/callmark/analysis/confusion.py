@@ -1,17 +1,16 @@
 """The confusion matrix of tools: which was called instead of which. And whether there were too many calls or too few.
 
-A scored case is counted once, an error never, so the cells add up to the scored cases. Without grades there are no cells. If only faults of
-the evaluator `process` are reported, as for scenarios, ignored functions do not count, and names are compared without case.
+A scored case is counted once, an error never, so the cells add up to the scored cases. Without grades there are no cells. In a whole
+conversation no tool is called instead of another, so its cell is off the diagonal only for a call that is missing, malformed, or made
+where none is expected; there, calls count as for the evaluator `process`.
 """
 
 from collections import Counter
-from collections.abc import Collection
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import MOST_NAMES, NO_CALL, NO_NAME, OTHERS, bounded
-from callmark.analysis.process_view import ProcessView, process_view
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
+from callmark.grading.ignored_functions import is_ignored
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault
 
@@ -55,7 +54,7 @@ class Confusion(Struct, frozen=True):
 
 
 class ConfusionTally:
-    """Counts grades one by one. `fault_evaluators` are those whose faults are reported, `ignore` is the list of `process`.
+    """Counts grades one by one. With `process_ignore`, the functions that `process` ignores, only what it counts.
 
     A case is in the cell of its first expected call that is wrong as a whole (another tool, no call, or a malformed call); if there is
     none, in the cell of its first expected call, on the diagonal. So wrong arguments, extra calls and malformed calls with the right name
@@ -65,9 +64,8 @@ class ConfusionTally:
     The first 10,000 rows have names, the others count under "…"; likewise the cells off the diagonal, under "…" of their row.
     """
 
-    def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
-        self._ignore = ignore
-        self._only_process = set(fault_evaluators) == {"process"}
+    def __init__(self, *, process_ignore: tuple[str, ...] | None = None) -> None:
+        self._process_ignore = process_ignore
         self._rows: set[str] = set()
         self._cells: Counter[tuple[str, str]] = Counter()
         self._counts: Counter[str] = Counter()
@@ -76,13 +74,16 @@ class ConfusionTally:
         """Count one grade; errors are excluded."""
         if grade.error:
             return
-        if not self._only_process:
-            cell, expected, actual = _cell(grade), len(grade.expected), len(grade.actual)
+        if self._process_ignore is None:
+            faults, expected, actual = grade.faults, grade.expected, grade.actual
         else:
-            view = process_view(grade, self._ignore)
-            cell, expected, actual = _process_cell(grade, view), len(view.expected), len(view.actual)
+            faults = tuple([fault for fault in grade.faults if "process" in fault.evaluators])
+            expected, actual = (
+                tuple([name for name in names if not is_ignored(name, self._process_ignore)]) for names in (grade.expected, grade.actual)
+            )
+        cell = _cell(grade, faults, expected, actual)
         self._cells[cell if cell in self._cells else self._bounded(*cell)] += 1
-        self._add_counts(expected, actual)
+        self._add_counts(len(expected), len(actual))
 
     def confusion(self) -> Confusion:
         """Return the matrix so far."""
@@ -115,48 +116,19 @@ class ConfusionTally:
                 counts["called_anyway"] += 1
 
 
-def _cell(grade: GradeRecord) -> tuple[str, str]:
-    """Return the row and the column of a scored case."""
-    if not grade.expected:
-        return NO_CALL, (grade.actual[0] or NO_NAME) if grade.actual else NO_CALL
-    wrong = _first_wrong_call(grade.faults) if grade.faults else None
+def _cell(grade: GradeRecord, faults: tuple[Fault, ...], expected_names: tuple[str, ...], actual_names: tuple[str, ...]) -> tuple[str, str]:
+    """Return the row and the column of a scored case: `faults` and names without those that are ignored."""
+    if not expected_names:
+        return NO_CALL, (actual_names[0] or NO_NAME) if actual_names else NO_CALL
+    wrong = _first_wrong_call(faults) if faults else None
     if wrong is None:
-        name = grade.expected[0] or NO_NAME
+        name = expected_names[0] or NO_NAME
         return name, name
     index, fault = wrong
     expected = grade.expected[index] or NO_NAME
     if fault.kind == "unknown_tool":
         return expected, UNKNOWN_TOOL
     return expected, NO_CALL if fault.actual_index is None else grade.actual[fault.actual_index] or NO_NAME
-
-
-def _process_cell(grade: GradeRecord, view: ProcessView) -> tuple[str, str]:
-    """Return the row and the column of a scored case as `process` counts it.
-
-    Calls that it leaves unpaired are matched one to one in order, malformed calls first, as for faults. A call that is extra only by
-    `exact` keeps its name, listed or not.
-    """
-    if not view.expected:
-        return NO_CALL, (grade.actual[view.actual[0]] or NO_NAME) if view.actual else NO_CALL
-    unpaired = view.unpaired_expected()
-    if not unpaired:
-        name = grade.expected[view.expected[0]] or NO_NAME
-        return name, name
-    called_instead: dict[int, int] = {}
-    for actual in sorted(view.unpaired_actual(), key=lambda index: index not in view.malformed):
-        free = [index for index in unpaired if index not in called_instead]
-        name = grade.actual[actual].casefold()
-        same_name = [index for index in free if grade.expected[index].casefold() == name and actual in view.malformed]
-        if free:
-            called_instead[(same_name or free)[0]] = actual
-    expected = grade.expected[unpaired[0]] or NO_NAME
-    if unpaired[0] not in called_instead:
-        return expected, NO_CALL
-    actual = called_instead[unpaired[0]]
-    if actual in view.malformed and grade.actual[actual].casefold() == expected.casefold():
-        return expected, expected
-    unknown = any(fault.kind == "unknown_tool" and fault.actual_index == actual for fault in grade.faults)
-    return expected, UNKNOWN_TOOL if unknown else grade.actual[actual] or NO_NAME
 
 
 def _first_wrong_call(faults: tuple[Fault, ...]) -> tuple[int, Fault] | None:

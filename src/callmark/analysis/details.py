@@ -3,18 +3,18 @@
 They take about as long as reading the grades, so they are computed only on request. Without grades the tables are empty.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from callmark.analysis.breakdowns import Breakdowns, BreakdownTally, Distribution, ScoreTally
 from callmark.analysis.confusion import Confusion, ConfusionTally
+from callmark.analysis.disagreements import Disagreement, DisagreementTally
 from callmark.analysis.functions import FunctionTable, FunctionTally
 from callmark.analysis.interpretations import Interpretation, Score, interpret
 from callmark.analysis.reasons import MetricReasons, ReasonTally
 from callmark.analysis.trials import TrialSummary, TrialTally
 from callmark.grading.evaluator import Metric
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS
 from callmark.grading.record import GradeRecord
 
 
@@ -32,23 +32,25 @@ class Details(Struct, frozen=True):
     trials: TrialSummary | None = None
     recorded_trials: TrialSummary | None = None
     reasons: dict[str, MetricReasons] = {}
+    disagreements: list[Disagreement] = []
 
 
 class DetailTally:
     """Counts grades one by one, errors too.
 
-    A case passes by `call.pass`; if only faults of `process` are reported, as for scenarios, by `process.reliability`. `ignore` is the
-    list of functions that `process` ignores.
+    With `process_ignore`, the functions that `process` ignores, calls are counted as `process` does, and a case passes by
+    `process.reliability`; otherwise by `call.pass`.
     """
 
-    def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
+    def __init__(self, metrics: Mapping[str, Metric], *, process_ignore: tuple[str, ...] | None = None) -> None:
         self._breakdowns = BreakdownTally()
         self._scores = ScoreTally()
-        self._confusion = ConfusionTally(fault_evaluators=fault_evaluators, ignore=ignore)
-        self._functions = FunctionTally(fault_evaluators=fault_evaluators, ignore=ignore)
-        self._trials = TrialTally("process.reliability" if set(fault_evaluators) == {"process"} else "call.pass")
+        self._confusion = ConfusionTally(process_ignore=process_ignore)
+        self._functions = FunctionTally(process_ignore=process_ignore)
+        self._trials = TrialTally("call.pass" if process_ignore is None else "process.reliability")
         self._recorded_trials = TrialTally("recorded.reward")
         self._reasons = ReasonTally()
+        self._disagreements = DisagreementTally(metrics)
 
     def add(self, grade: GradeRecord) -> None:
         """Count one grade; of an error, only that its trial has no result."""
@@ -61,6 +63,7 @@ class DetailTally:
         self._confusion.add(grade)
         self._functions.add(grade)
         self._reasons.add(grade)
+        self._disagreements.add(grade)
 
     def details(self, scores: Mapping[str, Score], metrics: Mapping[str, Metric], *, scored: int, malformed: int) -> Details:
         """Return the details so far. The scores, metric definitions and counts are for the interpretations."""
@@ -86,4 +89,5 @@ class DetailTally:
             trials,
             recorded_trials,
             self._reasons.reasons(),
+            self._disagreements.disagreements(),
         )

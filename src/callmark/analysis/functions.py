@@ -1,11 +1,11 @@
 """Results by function and by argument: expected, actual and paired calls, and which arguments are wrong, with examples.
 
-Calls are paired as for faults: names with case, arguments by `exact`. If only faults of the evaluator `process` are reported, as for
-scenarios, they are paired as it does (docs/reference/metrics.md, section 8): names without case, arguments by `similar`, no ignored
+Calls are paired as for faults: names with case, arguments by `exact`. For whole conversations, they are paired as the evaluator `process`
+does (docs/reference/metrics.md, section 8): names without case, arguments by `similar`, no ignored
 functions. Errors are excluded; without grades the tables are empty.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ from callmark.analysis.breakdowns import MOST_NAMES, NO_NAME, OTHERS, bounded
 from callmark.analysis.process_view import process_view
 from callmark.calls.display import show_expected
 from callmark.calls.strict import dump
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind
 
@@ -76,15 +75,13 @@ class FunctionTable(Struct, frozen=True):
 class FunctionTally:
     """Counts grades one by one.
 
-    With `fault_evaluators`, only faults that one of these evaluators counts are reported; `ignore` is the list of `process`. The first
+    With `process_ignore`, the functions that `process` ignores, calls are paired and faults are counted as `process` does. The first
     10,000 functions have names, the others count under "…"; likewise 10,000 arguments, further ones under "…" of their function. If an
     alternative counted, its calls are the expected ones. Where case is ignored, the first spelling of a name is used.
     """
 
-    def __init__(self, *, fault_evaluators: Collection[str] = (), ignore: tuple[str, ...] = IGNORED_FUNCTIONS) -> None:
-        self._fault_evaluators = frozenset(fault_evaluators)
-        self._only_process = self._fault_evaluators == {"process"}
-        self._ignore = ignore
+    def __init__(self, *, process_ignore: tuple[str, ...] | None = None) -> None:
+        self._process_ignore = process_ignore
         self._functions: dict[str, list[int]] = {}
         self._spellings: dict[str, str] = {}
         self._arguments: dict[tuple[str, str], _ArgumentFaults] = {}
@@ -103,7 +100,7 @@ class FunctionTally:
             counts[_PAIRED] += 1
             counts[_CORRECT] += correct
         for fault in grade.faults:
-            if fault.argument is not None and (not self._fault_evaluators or not self._fault_evaluators.isdisjoint(fault.evaluators)):
+            if fault.argument is not None and (self._process_ignore is None or "process" in fault.evaluators):
                 self._add_argument(grade, fault, fault.argument)
 
     def table(self) -> FunctionTable:
@@ -117,15 +114,15 @@ class FunctionTally:
 
     def _calls(self, grade: GradeRecord) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int, bool]]]:
         """Return the names of the expected and of the actual calls, and the pairs."""
-        if not self._only_process:
+        if self._process_ignore is None:
             return grade.expected, grade.actual, grade.pairs
-        view = process_view(grade, self._ignore)
+        view = process_view(grade, self._process_ignore)
         return [grade.expected[index] for index in view.expected], [grade.actual[index] for index in view.actual], view.pairs
 
     def _key(self, name: str) -> str:
         """Return the key of a function, or "…"."""
         key = name or NO_NAME
-        if self._only_process:
+        if self._process_ignore is not None:
             key = key.casefold()
         if key not in self._functions:
             key = bounded(self._functions, key)
@@ -138,8 +135,6 @@ class FunctionTally:
 
     def _add_argument(self, grade: GradeRecord, fault: Fault, argument: str) -> None:
         function = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
-        if self._only_process and is_ignored(function, self._ignore):
-            return
         key = (self._key(function), argument)
         if key not in self._arguments and len(self._arguments) >= MOST_NAMES:
             key = (key[0], OTHERS)

@@ -6,7 +6,7 @@ are 0 and there is no metric. Decision points of one conversation, and the trial
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.interpretations import Score
 from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
-from callmark.grading.ignored_functions import IGNORED_FUNCTIONS, is_ignored
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind, FaultOrigin, Usage
 
@@ -37,7 +36,7 @@ class FaultExample(Struct, frozen=True):
     """A tool or argument with a kind of fault, how often, and how many wrong values were hallucinated, copied from elsewhere or
     the expected ones in another format.
 
-    For a wrong or unknown tool, `name` is `expected → actual`.
+    For a wrong or unknown tool, `name` is `expected → actual`; in a whole conversation, an unknown tool is an extra call.
     """
 
     name: str
@@ -144,20 +143,17 @@ class Summary(Struct, frozen=True):
 class Tally:
     """Counts grades one by one, by the definitions of their metrics.
 
-    With `fault_evaluators`, only faults that one of these evaluators counts are reported. `detailed` adds the details; if only faults of
-    `process` are reported, the functions that it ignores, `ignore`, are left out of them.
+    `detailed` adds the details. With `process_ignore`, the functions that `process` ignores, they count calls as `process` does.
     """
 
     def __init__(
         self,
         metrics: Mapping[str, Metric] | None = None,
         *,
-        fault_evaluators: Collection[str] = (),
         detailed: bool = False,
-        ignore: tuple[str, ...] = IGNORED_FUNCTIONS,
+        process_ignore: tuple[str, ...] | None = None,
     ) -> None:
         self._definitions = metrics or {}
-        self._fault_evaluators = frozenset(fault_evaluators)
         self._last_case = ""
         self._cases = self._graded = self._scored = self._errors = self._correct = self._correct_tools_only = 0
         self._clusters = ClusterTally()  # the sums of each metric, and their counts
@@ -174,8 +170,7 @@ class Tally:
         self._seconds: Counter[float] = Counter()  # to three significant digits, so that there are few distinct values
         self._input_tokens = self._output_tokens = self._retries = 0
         self._cost: float | None = None
-        self._ignore = ignore
-        self._details = DetailTally(fault_evaluators=fault_evaluators, ignore=ignore) if detailed else None
+        self._details = DetailTally(self._definitions, process_ignore=process_ignore) if detailed else None
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
         self._pooled: dict[str, list[float]] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}
@@ -209,10 +204,9 @@ class Tally:
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
-            faults = [fault for fault in grade.faults if fault.is_reported(self._fault_evaluators)]
-            for fault in faults:
+            for fault in grade.faults:
                 self._add_fault(fault, grade)
-            self._add_tools(grade, faults)
+            self._add_tools(grade)
         else:
             for name in grade.expected or (NO_CALL,):
                 self._credit(name, 1.0)
@@ -317,13 +311,13 @@ class Tally:
             first = self._evaluator_errors.get(evaluator, EvaluatorErrors(0, grade.case, error))
             self._evaluator_errors[evaluator] = EvaluatorErrors(first.count + 1, first.case, first.error)
 
-    def _add_tools(self, grade: GradeRecord, faults: Sequence[Fault]) -> None:
+    def _add_tools(self, grade: GradeRecord) -> None:
         """Credit each expected call: 0 if it is wrong as a whole, 0.5 if only arguments are wrong, else 1."""
-        credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in faults}
+        credit = {fault.expected_index: 0.5 if fault.argument is not None else 0.0 for fault in grade.faults}
         for index, name in enumerate(grade.expected):
             self._credit(name, credit.get(index, 1.0))
         if not grade.expected:
-            self._credit(NO_CALL, float(not faults))
+            self._credit(NO_CALL, float(not grade.faults))
 
     def _credit(self, tool: str, credit: float) -> None:
         tool = bounded(self._tools, tool)
@@ -338,15 +332,9 @@ class Tally:
         expected = grade.expected[fault.expected_index] if fault.expected_index is not None else None
         actual = grade.actual[fault.actual_index] if fault.actual_index is not None else None
         kind = fault.kind
-        if kind == "wrong_tool" and expected and actual and self._fault_evaluators == {"process"}:
-            # an ignored function is not confused with another
-            if is_ignored(actual, self._ignore):
-                kind, actual = "missing_call", None
-            elif is_ignored(expected, self._ignore):
-                kind, expected = "extra_call", None
         if fault.argument is not None:
             name = fault.argument if kind in _BY_ARGUMENT else f"{expected}.{fault.argument}"
-        elif kind in ("wrong_tool", "unknown_tool"):
+        elif kind in ("wrong_tool", "unknown_tool") and expected is not None:
             name = f"{expected} → {actual}"
         elif kind == "wrong_order":
             name = str(fault.actual)

@@ -35,6 +35,7 @@ class GateResult(Struct, frozen=True):
         checks: One check per threshold, with both numbers.
         warnings: Sentences about the comparison, such as different grading settings.
         coverage: How many predictions are scored, and the number of errors; empty without errors.
+        faults: Number of faults of the run, by kind.
     """
 
     run: str
@@ -42,6 +43,7 @@ class GateResult(Struct, frozen=True):
     checks: list[GateCheck]
     warnings: list[str]
     coverage: str = ""
+    faults: dict[str, int] = {}
 
     @property
     def passed(self) -> bool:
@@ -52,8 +54,8 @@ class GateResult(Struct, frozen=True):
         return self.passed
 
     def to_junit(self) -> str:
-        """Return the checks as JUnit XML."""
-        return junit(self.run, self.checks)
+        """Return the checks as JUnit XML, with the number of faults by kind as properties."""
+        return junit(self.run, self.checks, self.faults)
 
     def to_markdown(self) -> str:
         """Return the checks as Markdown, for a pull request."""
@@ -158,7 +160,8 @@ def gate(
     measured = Measured(summary.scored, summary.errors, estimates, changes, measures, values.trials)
     checks = check_gate(thresholds, measured, unfinished=_unfinished(opened))
     coverage = f"scored {summary.scored:,} of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
-    return GateResult(opened.label, str(opened.folder), checks, warnings, coverage)
+    faults: dict[str, int] = {fault.kind: fault.count for fault in summary.faults}
+    return GateResult(opened.label, str(opened.folder), checks, warnings, coverage, faults)
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:

@@ -64,6 +64,12 @@ from callmark.cli.parse_option import parse_option
     is_flag=True,
     help="Add breakdowns by tool, position and prompt length, which tools the model confuses, and the faults of each argument.",
 )
+@option(
+    "--disagreements",
+    group="Output",
+    is_flag=True,
+    help="Add the cases where evaluators disagree, grouped by what passes, what fails, and why.",
+)
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
 @option("--jobs", metavar="N", type=POSITIVE_INTEGER, default=1, show_default=True, help="Number of parallel processes.")
@@ -80,6 +86,7 @@ def command(
     name: str | None,
     jobs: int,
     details: bool,
+    disagreements: bool,
     config: str | None,
     as_json: bool,
     options: DatasetOptions,
@@ -101,7 +108,7 @@ def command(
     for file in (cases, *predictions):
         refuse_same_file(file=file, rejects=options.rejects)
     with options.reader() as reader, grading_bar() as on_block:
-        grade_options = GradeOptions(jobs, reader.on_bad, on_block, details or as_json, allow_no_calls)
+        grade_options = GradeOptions(jobs, reader.on_bad, on_block, details or disagreements or as_json, allow_no_calls)
         run = grade(
             cases if regrades else CaseSelection(cases, options.format_name, options.tools),
             predictions=predictions,
@@ -125,7 +132,7 @@ def command(
         from callmark.reporting.grade_view import show_run
         from callmark.reporting.terminal import make_console
 
-        show_run(make_console(), str(run.folder), run.info, summary, details=details)
+        show_run(make_console(), str(run.folder), run.info, summary, details=details, disagreements=disagreements)
     return status
 
 

@@ -43,6 +43,7 @@ class Attempt:
         dependencies: Pairs of indexes of expected calls: the first must come before the second.
         read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
         ungrounded: Patterns (`tool.argument`) of arguments whose values need no source in the conversation.
+        is_whole: Whether the calls are those of a whole conversation, not of one decision point.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class Attempt:
         "case",
         "dependencies",
         "expected",
+        "is_whole",
         "messages",
         "prediction",
         "read_only",
@@ -81,7 +83,9 @@ class Attempt:
         dependencies: Edges = (),
         read_only: tuple[str, ...] = (),
         ungrounded: Sequence[str] = (),
+        is_whole: bool = False,
     ) -> None:
+        self.is_whole = is_whole or (case is not None and case.is_scenario) or (prediction is not None and bool(prediction.transcript))
         self.dependencies = dependencies
         self.read_only = read_only
         self.ungrounded = ungrounded

@@ -17,7 +17,6 @@ The built-in evaluators (`evaluators/`) and users' evaluators implement the same
 """
 
 import sys
-from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -134,16 +133,6 @@ def dependencies(evaluator: Evaluator) -> frozenset[Dependency] | None:
         if "evaluate" in vars(kind):
             return None
     return None
-
-
-def fault_evaluators(evaluators: Sequence[Evaluator], *, scenarios: bool = False) -> tuple[str, ...]:
-    """Return the names of the evaluators whose faults are reported: those that count faults.
-
-    For scenarios, only those that count by `similar`, which are meant for whole conversations, if there are any.
-    """
-    counting = [evaluator for evaluator in evaluators if fault_rule(evaluator)]
-    similar = [evaluator for evaluator in counting if fault_rule(evaluator) == "similar"]
-    return tuple(evaluator.name for evaluator in (similar if scenarios and similar else counting))
 
 
 def fault_rule(evaluator: Any) -> FaultRule | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from callmark.errors import EvaluatorError
 from callmark.grading.attempt import Attempt, Execution
 from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
-from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies, fault_evaluators
+from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies
 
 CORRECT = Execution(True, True, True)
 _MAX_RESULTS = 10_000  # models hallucinate any number of names
@@ -28,10 +28,6 @@ class EvaluatorSet:
     def metrics(self) -> dict[str, Metric]:
         """The declared metrics by full name, in order."""
         return {f"{evaluator.name}.{metric.name}": metric for evaluator in self.evaluators for metric in evaluator.metrics}
-
-    def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
-        """Return the names of the evaluators whose faults are reported."""
-        return fault_evaluators(self.evaluators, scenarios=scenarios)
 
     def evaluate(self, attempt: Attempt) -> CombinedResult:
         """Run the evaluators on an attempt. The result may be shared with other attempts."""

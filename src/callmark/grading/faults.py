@@ -1,9 +1,12 @@
 """Faults: why an attempt is wrong (docs/reference/metrics.md, section 9).
 
-Faults are found by `exact` and the matchers: there is one exactly when `call.score` is below 1. A call that is wrong as a whole has one
+Faults are found by `exact` and the matchers, after the ignore lists of the selected evaluators, and only those are returned that at least
+one of them counts. If `call` is selected, there is one exactly when `call.score` is below 1. A call that is wrong as a whole has one
 fault; otherwise each wrong argument has one. A malformed call uses up one unpaired expected call: one of the same name if there is one,
-else the first. The remaining unpaired calls are matched in order as an unknown or a wrong tool; the rest is missing or extra.
-`wrong_order` is a fault if an evaluator that measures order is selected, and a note otherwise. Notes do not affect scores.
+else the first. At a decision point, the remaining unpaired calls are matched in order as an unknown or a wrong tool, and the rest is
+missing or extra. In a whole conversation nothing is called instead of something else: a malformed call uses up only a call of the same
+name, and what remains is missing or extra. `wrong_order` is a fault if an evaluator that measures order
+is selected, and a note otherwise. Notes do not affect scores.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,14 +33,14 @@ _NO_ORIGIN: Origin = (None, None)
 _FORMAT: Origin = ("format", None)
 
 
-def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator] = (), metrics: Mapping[str, float] | None = None) -> list[Fault]:
-    """Return every fault, faults of calls before faults of arguments, each with the names of the evaluators that count it.
+def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator], metrics: Mapping[str, float] | None = None) -> list[Fault]:
+    """Return the faults that one of the evaluators counts, each with their names, faults of calls before faults of arguments.
 
     `metrics` are the results of the evaluators, by full name: they say whether the order is wrong. There are no faults if the calls cannot
     be compared: that is an evaluator error.
     """
     pairing = attempt.exact_pairing
-    found = [] if pairing is None or pairing.perfect else list(_FaultFinder(attempt, evaluators).faults())
+    found = [] if pairing is None or pairing.perfect else _FaultFinder(attempt, evaluators).faults()
     if counting := order_evaluators(evaluators, metrics or {}):
         expected, actual = (", ".join([call.name for call in calls]) for calls in (attempt.expected, attempt.actual))
         found.insert(0, Fault("wrong_order", expected=expected, actual=actual, evaluators=counting))
@@ -99,14 +102,19 @@ class _FaultFinder:
         self._counting = [
             (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
         ]
+        lists = {ignore for _, _, ignore in self._counting}
+        self._pairing = attempt.pair("exact", lists.pop() if len(lists) == 1 else ())  # calls that all of them ignore are not compared
+        self._by_case_only: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
 
-    def faults(self) -> Iterator[Fault]:
-        pairing = self._attempt.pair()
-        if pairing.unpaired_expected or pairing.unpaired_actual:
-            yield from self._call_faults()
+    def faults(self) -> list[Fault]:
+        if not self._counting:
+            return []
+        pairing = self._pairing
+        found = list(self._call_faults()) if pairing.unpaired_expected or pairing.unpaired_actual else []
         for pair in pairing.pairs:
             if not pair.agrees:
-                yield from self._argument_faults(pair)
+                found += self._argument_faults(pair)
+        return [fault for fault in found if fault.evaluators]
 
     def _counted(self, names: Sequence[str], *, execution: bool, similar: bool) -> tuple[str, ...]:
         """Return the evaluators that count a fault of calls with these names.
@@ -122,41 +130,74 @@ class _FaultFinder:
             ]
         )
 
+    def _unpaired_by_case_only(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the unpaired expected and actual calls that agree with each other by `similar`: only the case of their names differs."""
+        pairing = self._pairing
+        expected, actual = (
+            {calls[index].name.casefold() for index in indexes if not calls[index].malformed}
+            for calls, indexes in ((self._attempt.expected, pairing.unpaired_expected), (self._attempt.actual, pairing.unpaired_actual))
+        )
+        if expected.isdisjoint(actual):
+            return self._by_case_only
+        unpaired = set(pairing.unpaired_expected), set(pairing.unpaired_actual)
+        try:
+            similar = self._attempt.pair("similar").pairs
+        except EvaluatorError:  # the evaluators that pair by `similar` have no result
+            return self._by_case_only
+        pairs = [
+            (pair.expected, pair.actual) for pair in similar if pair.agrees and pair.expected in unpaired[0] and pair.actual in unpaired[1]
+        ]
+        return frozenset([index for index, _ in pairs]), frozenset([index for _, index in pairs])
+
     def _call_faults(self) -> Iterator[Fault]:
-        attempt, pairing = self._attempt, self._attempt.pair()
+        attempt, pairing = self._attempt, self._pairing
+        has_expected = bool(pairing.pairs or pairing.unpaired_expected)
+        has_actual = bool(pairing.pairs or pairing.unpaired_actual)
+        if any(rule == "similar" for _, rule, _ in self._counting):
+            self._by_case_only = self._unpaired_by_case_only()
         malformed = [index for index in pairing.unpaired_actual if attempt.actual[index].malformed]
         actual = [index for index in pairing.unpaired_actual if not attempt.actual[index].malformed]
         unused = _UnpairedCalls(attempt.expected, pairing.unpaired_expected)
         for actual_index in malformed:
-            expected_index = unused.take(attempt.actual[actual_index].name)
-            checked = expected_index is not None or not attempt.expected  # execution is not checked for further calls
+            expected_index = unused.take(attempt.actual[actual_index].name, of_any_name=not attempt.is_whole)
+            checked = expected_index is not None or not has_expected  # execution is not checked for further calls
             yield self._call_fault("malformed_call", expected_index, actual_index, execution=checked)
         expected = unused.rest()
-        for expected_index, actual_index in zip(expected, actual, strict=False):
-            unknown = bool(attempt.tools) and attempt.actual[actual_index].name not in attempt.schemas.by_name
-            yield self._call_fault("unknown_tool" if unknown else "wrong_tool", expected_index, actual_index)
-        both = min(len(expected), len(actual))
+        both = 0 if attempt.is_whole else min(len(expected), len(actual))
+        for expected_index, actual_index in zip(expected[:both], actual[:both], strict=True):
+            yield self._call_fault("unknown_tool" if self._is_unknown(actual_index) else "wrong_tool", expected_index, actual_index)
         for expected_index in expected[both:]:
-            yield self._call_fault("missing_call" if attempt.actual else "no_call", expected_index, None)
+            yield self._call_fault("missing_call" if attempt.is_whole or has_actual else "no_call", expected_index, None)
         paired = _PairedCalls([attempt.actual[pair.actual] for pair in pairing.pairs], len(actual) - both)
         for actual_index in actual[both:]:
-            if not attempt.expected:
-                yield self._call_fault("unexpected_call", None, actual_index)
+            kind: FaultKind
+            if attempt.is_whole and self._is_unknown(actual_index):
+                kind = "unknown_tool"
+            elif not attempt.is_whole and not has_expected:
+                kind = "unexpected_call"
             else:
-                kind: FaultKind = "repeated_call" if paired.contain(attempt.actual[actual_index]) else "extra_call"
-                yield self._call_fault(kind, None, actual_index, execution=False)
+                kind = "repeated_call" if paired.contain(attempt.actual[actual_index]) else "extra_call"
+            yield self._call_fault(kind, None, actual_index, execution=not has_expected)
+
+    def _is_unknown(self, actual_index: int) -> bool:
+        attempt = self._attempt
+        return bool(attempt.tools) and attempt.actual[actual_index].name not in attempt.schemas.by_name
 
     def _call_fault(self, kind: FaultKind, expected_index: int | None, actual_index: int | None, *, execution: bool = True) -> Fault:
         expected = self._attempt.expected[expected_index] if expected_index is not None else None
         actual = self._attempt.actual[actual_index] if actual_index is not None else None
         names = [call.name for call in (expected, actual) if call is not None]
-        same_but_case = len(names) == 2 and names[0].casefold() == names[1].casefold() and kind != "malformed_call"
-        counted = self._counted(names, execution=execution, similar=not same_but_case)
+        by_case_only = (expected is None or expected_index in self._by_case_only[0]) and (
+            actual is None or actual_index in self._by_case_only[1]
+        )
+        counted = self._counted(names, execution=execution, similar=not by_case_only)
         return Fault(kind, expected_index, actual_index, None, _show_expected(expected), _show_actual(actual), counted)
 
     def _argument_faults(self, pair: Pair) -> Iterator[Fault]:
         attempt = self._attempt
         expected, actual = attempt.expected[pair.expected], attempt.actual[pair.actual]
+        if not self._counted((actual.name,), execution=True, similar=True):
+            return
         schema = attempt.parameters(actual.name)
         known = properties(schema)
         if len(attempt.expected) == 1 and len(attempt.actual) == 1:  # the evaluators have already compared them
@@ -216,9 +257,9 @@ class _UnpairedCalls:
         for index in self._in_order:
             self._by_name.setdefault(calls[index].name, []).append(index)
 
-    def take(self, name: str) -> int | None:
-        """Use up the first call of that name or, if there is none, the first call. None if all are used up."""
-        for indexes in (self._by_name.get(name, []), self._in_order):
+    def take(self, name: str, *, of_any_name: bool) -> int | None:
+        """Use up the first call of that name or, if there is none and any name will do, the first call. None if there is no such call."""
+        for indexes in (self._by_name.get(name, []), self._in_order if of_any_name else []):
             while indexes:
                 index = indexes.pop()
                 if index not in self._used:

@@ -65,8 +65,8 @@ class Grade:
         return () if pairing is None else pairing.pairs
 
     @property
-    def has_faults(self) -> bool:
-        """Whether there is a fault, without computing the faults."""
+    def may_have_faults(self) -> bool:
+        """Whether there may be a fault, without computing the faults: evaluators may ignore it or not count it."""
         pairing = self._attempt.exact_pairing
         return (pairing is not None and not pairing.perfect) or bool(order_evaluators(self._evaluators, self.result.metrics))
 
@@ -77,7 +77,10 @@ class Grade:
 
     @property
     def faults(self) -> list[Fault]:
-        """Why the attempt is wrong; empty for a correct attempt, and if the calls could not be compared (an evaluator error)."""
+        """Why the attempt is wrong: the faults that one of its evaluators counts, after its ignore list.
+
+        Empty for a correct attempt, and if the calls could not be compared (an evaluator error).
+        """
         return find_faults(self._attempt, self._evaluators, self.result.metrics)
 
     @property
@@ -104,21 +107,22 @@ def grade(
     """Grade actual calls against expected calls.
 
     `expected` and `tools` are lists in any shape; `actual` is a list of calls, an assistant message, a response body or a text that
-    contains calls. A recorded `Conversation` as `expected` means its calls, and for `trajectory` what they depend on. `alternatives` are
-    further lists of correct calls. No expected and no actual calls is correct. An evaluator is a name or anything that can be one.
+    contains calls. A recorded `Conversation` as `expected` means all of its calls, and for `trajectory` what they depend on. `alternatives`
+    are further lists of correct calls. No expected and no actual calls is correct. An evaluator is a name or anything that can be one.
 
     Input that is not recognized raises `BadInput`, and an evaluator that fails raises `EvaluatorError`. A malformed call of the model never
     raises.
     """
     known = tuple(tools) if isinstance(tools, list | tuple) and all(isinstance(tool, Tool) for tool in tools) else read_tools(tools)
     calls, edges = _read_expected(expected)
+    is_whole = isinstance(expected, Conversation) and not isinstance(expected, Case)
     made, before = read_actual(actual, known), _read_messages(messages)
     if alternatives:
         others = [_read_expected(other) for other in alternatives]
         lists, dependencies = [calls, *(other for other, _ in others)], [edges, *(other for _, other in others)]
-        attempt, alternative = best_attempt(lists, made, tools=known, messages=before, dependencies=dependencies)
+        attempt, alternative = best_attempt(lists, made, tools=known, messages=before, dependencies=dependencies, is_whole=is_whole)
     else:
-        attempt, alternative = Attempt(calls, made, tools=known, messages=before, dependencies=edges), 0
+        attempt, alternative = Attempt(calls, made, tools=known, messages=before, dependencies=edges, is_whole=is_whole), 0
     resolved = resolve_evaluators(evaluators)
     result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
@@ -139,6 +143,7 @@ def best_attempt(
     dependencies: Sequence[Edges] = (),
     read_only: tuple[str, ...] = (),
     ungrounded: Sequence[str] = (),
+    is_whole: bool = False,
 ) -> tuple[Attempt, int]:
     """Return the attempt for the list of expected calls with the best `call.score`, ties to the first, and the index of that list.
 
@@ -162,6 +167,7 @@ def best_attempt(
             dependencies=dependencies[index] if dependencies else (),
             read_only=read_only,
             ungrounded=ungrounded,
+            is_whole=is_whole,
         )
         for index, calls in enumerate(expected)
     ]
@@ -236,7 +242,8 @@ def _call_fault_sentence(fault: Fault) -> str:
         case "malformed_call":
             return f"malformed call {fault.actual}" + (f"; expected {fault.expected}" if fault.expected else "")
         case "unknown_tool":
-            return f"expected {fault.expected}, got {fault.actual}, which is not one of the available tools"
+            expected = f"expected {fault.expected}, " if fault.expected else ""  # in a whole conversation it is an extra call
+            return f"{expected}got {fault.actual}, which is not one of the available tools"
         case "missing_call":
             return f"expected {fault.expected}, which was not called"
         case "no_call":

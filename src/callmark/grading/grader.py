@@ -53,10 +53,6 @@ class Grader:
     def unused_rules(self) -> dict[str, str]:
         return {rule: " or ".join(globs) for rule, globs in self._unused.items()} if self._has_tools else {}
 
-    def fault_evaluators(self, *, scenarios: bool) -> tuple[str, ...]:
-        """Return the names of the evaluators whose faults are reported."""
-        return self.evaluators.fault_evaluators(scenarios=scenarios)
-
     def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
         """Grade these calls for that case."""
         return self._grade(self._expected(case), case, Prediction(case.id, calls=calls))
@@ -82,7 +78,7 @@ class Grader:
                         _names(prediction.calls),
                         grade.result,
                         tuple([(pair.expected, pair.actual, pair.agrees) for pair in grade.pairs]),
-                        faults=tuple(grade.faults) if grade.has_faults else (),
+                        faults=tuple(grade.faults) if grade.may_have_faults else (),
                         notes=tuple(grade.notes),
                         alternative=grade.alternative,
                     )

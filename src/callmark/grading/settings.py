@@ -41,6 +41,14 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
         """The functions that `process` ignores. Anything but a list of strings raises `BadInput`."""
         return read_ignore(self.options.get("process", {}).get("ignore", IGNORED_FUNCTIONS))
 
+    def process_ignore(self, *, scenarios: bool) -> tuple[str, ...] | None:
+        """Return the functions that `process` ignores, if the tables of a run count calls as it does; None if they count by `exact`.
+
+        They count as `process` does for scenarios, and if neither `call` nor `schema` is selected.
+        """
+        by_process = "process" in self.evaluators and (scenarios or not {"call", "schema"} & set(self.evaluators))
+        return self.ignore if by_process else None
+
     def with_options(self, evaluator: str, **options: Any) -> "GradingSettings":
         """Return the settings with additional options for one evaluator."""
         return replace(self, options={**self.options, evaluator: {**self.options.get(evaluator, {}), **options}})

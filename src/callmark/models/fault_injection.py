@@ -15,6 +15,7 @@ from callmark.calls.schema import properties, required
 from callmark.calls.shapes import named_call
 from callmark.calls.source_index import SOURCE_ROLES
 from callmark.calls.strict import dump
+from callmark.grading.evaluators.call import CallEvaluator
 from callmark.grading.faults import find_faults
 from callmark.grading.grade import best_attempt
 from callmark.models.satisfy import satisfy_call
@@ -74,7 +75,7 @@ class Scene(Struct):
 
 def _has_only(fault: FaultKind, calls: Calls, case: Case) -> bool:
     attempt, _ = best_attempt([case.expected, *case.alternatives], calls, tools=case.tools)
-    kinds = [found.kind for found in find_faults(attempt)]
+    kinds = [found.kind for found in find_faults(attempt, [CallEvaluator()])]
     return kinds == [fault] or (fault == "no_call" and set(kinds) == {fault})
 
 

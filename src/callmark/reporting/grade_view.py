@@ -28,8 +28,8 @@ _ARGUMENTS = ("process.args_precision", "process.args_recall")
 _TWO_TOOLS = ("wrong_tool", "unknown_tool")  # faults whose example names the expected and the actual tool
 
 
-def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *, details: bool = True) -> None:
-    """Print the header, notices, the summary, its details where they are wanted and known, and the next commands."""
+def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *, details: bool = True, disagreements: bool = False) -> None:
+    """Print the header, notices, the summary, its details and disagreements where they are wanted and known, and the next commands."""
     scenarios = info.dataset.kind == "scenarios"
     head = Text(short_name(info.predictions.name or folder, 80), style="bold")
     has_conversations = not scenarios and summary.conversations < summary.cases
@@ -46,6 +46,10 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
         from callmark.reporting.details_view import show_details
 
         show_details(console, summary.details, headline="process.reliability" if scenarios else "call.score")
+    if disagreements and summary.details is not None:
+        from callmark.reporting.disagreements_view import show_disagreements
+
+        show_disagreements(console, summary.details.disagreements)
     if summary.usage is not None and (line := usage_line(summary.usage, "conversation" if scenarios else "prediction")):
         console.print()
         print_sentence(console, Text(line, style="dim"), indent=2)

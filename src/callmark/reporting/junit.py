@@ -5,7 +5,7 @@ link, mention, image, issue or commit.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from callmark.analysis.gate import GateCheck, gate_headline
@@ -15,12 +15,18 @@ _NOT_XML = re.compile("[\ufffe\uffff]")  # what XML does not allow and `escape_c
 _MAX_TEXT = 300
 
 
-def junit(run: str, checks: Sequence[GateCheck]) -> str:
-    """Return a test suite with a test for each threshold; a threshold that is not met is a failure with its numbers."""
+def junit(run: str, checks: Sequence[GateCheck], faults: Mapping[str, int]) -> str:
+    """Return a test suite with a test for each threshold; a threshold that is not met is a failure with its numbers.
+
+    The numbers of faults of the run, by kind, are properties of the suite: `faults.wrong_value`. Without faults there are none.
+    """
     failed = sum(not check.met for check in checks)
     counts = f'tests="{len(checks)}" failures="{failed}" errors="0" skipped="0"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="callmark gate" {counts} time="0">']
     lines.append(f'  <testsuite name={_attribute(run)} {counts} time="0">')
+    if faults:
+        counted = [f'      <property name={_attribute(f"faults.{kind}")} value="{count}"/>' for kind, count in faults.items()]
+        lines += ["    <properties>", *counted, "    </properties>"]
     for check in checks:
         case = f'    <testcase classname="callmark.gate" name={_attribute(f"{check.condition} {check.name}")} time="0"'
         if check.met:

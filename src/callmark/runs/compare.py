@@ -69,7 +69,7 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
     grades = [(label, run.grades()) for label, run in zip(labels, runs, strict=True)]
     definitions = {name: metric for run in runs for name, metric in run.info.metrics.items()}
     lower_is_better = [name for name, metric in definitions.items() if not metric.higher_is_better]
-    comparisons = compare_all(grades, headline=first.headline, definitions=definitions, fault_evaluators=first.fault_evaluators)
+    comparisons = compare_all(grades, headline=first.headline, definitions=definitions)
     return [
         RunComparison(
             labels[0],

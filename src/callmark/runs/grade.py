@@ -169,8 +169,7 @@ def _grade_into(
     grader = Grader(job.settings)  # an unknown evaluator raises before anything is read
     metrics = grader.metrics
     scenarios = job.source.row_kind == "scenarios"
-    fault_evaluators = grader.fault_evaluators(scenarios=scenarios)
-    tally = Tally(metrics, fault_evaluators=fault_evaluators, detailed=options.detailed, ignore=job.settings.ignore)
+    tally = Tally(metrics, detailed=options.detailed, process_ignore=job.settings.process_ignore(scenarios=scenarios))
     with _temporary_folder(folder) as path, _named_after(folder, RunFolder(path), has_predictions=before is not None):
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
@@ -195,7 +194,6 @@ def _grade_into(
             predictions=before.predictions if before else job.predictions.info,
             grading=job.settings,
             metrics=measured,
-            fault_evaluators=fault_evaluators,
             cases=case_count,
             match_counts=totals.match_counts,
             unused_rules=totals.unused_rules,

@@ -77,9 +77,9 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 
 class Manifest(Struct, omit_defaults=True):
-    """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name,
-    `fault_evaluators` the evaluators whose faults are reported, `match_counts` the number of values that each match rule applied to, and
-    `unused_rules` the policy rules that can never be broken, with the tools that no case has.
+    """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name, `match_counts`
+    the number of values that each match rule applied to, and `unused_rules` the policy rules that can never be broken, with the tools that no
+    case has.
     """
 
     name: str
@@ -89,7 +89,6 @@ class Manifest(Struct, omit_defaults=True):
     predictions: PredictionsInfo
     grading: GradingSettings
     metrics: dict[str, Metric] = {}
-    fault_evaluators: tuple[str, ...] = ()
     cases: int = 0
     match_counts: dict[str, int] = {}
     unused_rules: dict[str, str] = {}

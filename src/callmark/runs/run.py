@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec import Struct, structs
 
+from callmark.analysis.disagreements import Disagreement
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
@@ -100,11 +101,6 @@ class Run:
         """Full name of the main metric: `call.score`, or `process.reliability` for scenarios, or the first metric of the run."""
         return headline_metric(self.info)
 
-    @property
-    def fault_evaluators(self) -> frozenset[str]:
-        """Names of the evaluators whose faults are reported."""
-        return frozenset(self.info.fault_evaluators)
-
     def grades(self) -> Iterator[GradeRecord]:
         """Yield the grades, in the order of the cases.
 
@@ -148,9 +144,17 @@ class Run:
             tally.add(grade)
         return tally.summary()
 
+    def disagreements(self) -> list[Disagreement]:
+        """Return where evaluators disagree: what passes, what fails and why, with counts and example cases; the largest group first.
+
+        Empty if fewer than two evaluators have a verdict.
+        """
+        details = self.summary().details
+        return details.disagreements if details else []
+
     def tally(self, *, detailed: bool = True) -> Tally:
         """Return an empty tally for grades of this run."""
-        return Tally(self.info.metrics, fault_evaluators=self.fault_evaluators, detailed=detailed, ignore=self.info.grading.ignore)
+        return Tally(self.info.metrics, detailed=detailed, process_ignore=self.info.grading.process_ignore(scenarios=self.scenarios))
 
     def stored_summary(self) -> Summary | None:
         """Return the summary in `summary.json`, without details; None if it is missing or outdated."""

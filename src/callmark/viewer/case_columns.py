@@ -4,7 +4,7 @@ Expected and actual calls are shown as code. A grade holds only the names of cal
 arguments are the actual ones corrected by the faults. The table therefore never reads the dataset, which may be a hundred times larger.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from callmark.calls.display import show_expected_call
@@ -47,14 +47,10 @@ _COLUMNS = (
 
 
 class CaseColumns:
-    """Rows that are added one by one and returned as columns.
+    """Rows that are added one by one and returned as columns."""
 
-    Only faults that one of `fault_evaluators` counts are shown; if it is empty, all of them.
-    """
-
-    def __init__(self, metrics: Mapping[str, Metric], *, headline: str, fault_evaluators: Collection[str]) -> None:
+    def __init__(self, metrics: Mapping[str, Metric], *, headline: str) -> None:
         self._headline = headline
-        self._fault_evaluators = frozenset(fault_evaluators)
         self._pass_metric = pass_metric(metrics, headline)
         self._metrics = tuple(metrics)
         self._rows: list[tuple[Any, ...]] = []
@@ -69,7 +65,7 @@ class CaseColumns:
 
     def add(self, grade: GradeRecord, calls: Sequence[Call]) -> None:
         """Add the row of a grade and its actual calls, which are empty if they are not known."""
-        faults = self._shown_faults(grade)
+        faults = grade.faults
         expected, actual = _expected_and_actual(grade, calls, faults[0] if faults else None)
         metrics = grade.metrics
         self.trials = max(self.trials, grade.trial + 1)
@@ -83,7 +79,7 @@ class CaseColumns:
                 self._tools.index_of(grade.expected[0]) if grade.expected else NO_CALL,
                 self._actual_tool(grade),
                 metrics.get(self._headline),
-                self._pass(grade, faults),
+                self._pass(grade),
                 [_FAULT_INDEX[fault.kind] for fault in faults],
                 next((fault.origin for fault in faults if fault.origin), "") if faults else "",
                 expected,
@@ -113,11 +109,6 @@ class CaseColumns:
         """Return the names behind the numbers in the rows."""
         return {"tools": list(self._tools.names), "scenario_types": list(self._scenario_types.names), "faults": FAULT_KINDS}
 
-    def _shown_faults(self, grade: GradeRecord) -> Sequence[Fault]:
-        if not grade.faults or not self._fault_evaluators:
-            return grade.faults
-        return [fault for fault in grade.faults if fault.is_reported(self._fault_evaluators)]
-
     def _actual_tool(self, grade: GradeRecord) -> int:
         if not grade.actual:
             return NO_CALL
@@ -126,11 +117,11 @@ class CaseColumns:
             return UNKNOWN_TOOL
         return self._tools.index_of(name)
 
-    def _pass(self, grade: GradeRecord, faults: Sequence[Fault]) -> int | None:
+    def _pass(self, grade: GradeRecord) -> int | None:
         if grade.error:
             return None
         if self._pass_metric is None:
-            return int(not faults)
+            return int(not grade.faults)
         value = grade.metrics.get(self._pass_metric)
         return None if value is None else int(value == 1)
 
@@ -187,7 +178,7 @@ def _expected_code(grade: GradeRecord, calls: Sequence[Call], index: int) -> str
 
 
 def _expected_arguments(actual: Mapping[str, Any], faults: Sequence[Fault]) -> dict[str, Any]:
-    """Return the expected arguments, from the actual ones and their faults."""
+    """Return the expected arguments, from the actual ones and their faults. Values that nothing counts as wrong are the actual ones."""
     expected = dict(actual)
     for fault in faults:
         if fault.argument is None:

@@ -21,7 +21,7 @@ class GradedRows:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.columns = CaseColumns(run.info.metrics, headline=run.headline, fault_evaluators=run.fault_evaluators)
+        self.columns = CaseColumns(run.info.metrics, headline=run.headline)
         self.source_rows = array("q")  # for each row, a lower bound of its case's row in the dataset
         self._prediction_offsets = array("q")  # -1 without a prediction
 

@@ -27,6 +27,7 @@ from callmark.viewer.page_json import page_id, safe_integer
 
 _MAX_ERROR_TEXTS = 50
 _MAX_TOOLS = 200  # of a comparison
+_MAX_DISAGREEMENTS = 50
 
 
 def run_data(
@@ -56,6 +57,12 @@ def run_data(
         "headline": headline_metric(info),
         "metrics": [_metric(metric, info.metrics.get(metric), found) for metric, found in summary.metrics.items()] if summary else [],
         "interpretations": [{"subject": each.subject, "text": each.text, "checks": list(each.checks)} for each in details.interpretations]
+        if details
+        else [],
+        "disagreements": [
+            {"count": each.count, "sentence": each.sentence, "cases": list(map(page_id, each.cases))}
+            for each in details.disagreements[:_MAX_DISAGREEMENTS]
+        ]
         if details
         else [],
         "notes": summary.notes if summary else {},

@@ -42,10 +42,9 @@ class RunInProgress:
             evaluators = SIMULATION_EVALUATORS if manifest.dataset.kind == "scenarios" else DEFAULT_EVALUATORS
             grading = structs.replace(grading, evaluators=evaluators)
         self._grader = Grader(grading)
-        fault_evaluators = self._grader.fault_evaluators(scenarios=manifest.dataset.kind == "scenarios")
         self.info = structs.replace(manifest, grading=grading, metrics=self._grader.metrics)
-        self._columns = CaseColumns(self.info.metrics, headline=headline_metric(self.info), fault_evaluators=fault_evaluators)
-        self._tally = Tally(self.info.metrics, fault_evaluators=fault_evaluators, ignore=self.info.grading.ignore)
+        self._columns = CaseColumns(self.info.metrics, headline=headline_metric(self.info))
+        self._tally = Tally(self.info.metrics)
         self._lock = Lock()
         self._read_bytes = 0  # of the file of predictions
         self._caught_up = False

@@ -35,7 +35,6 @@ rows = [
     }
     for grade in run.grades()
     for fault in grade.faults
-    if fault.is_reported(run.fault_evaluators)
 ]
 faults = pd.DataFrame(rows)
 """,

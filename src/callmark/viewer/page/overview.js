@@ -4,8 +4,8 @@
 import { forestPlot, sparkline, stackedParts } from "./charts.js";
 import { el } from "./dom.js";
 import { MAX_BARS, chartPanels, empty, panel } from "./panels.js";
-import { chartData } from "./chart_data.js";
-import { counted, interval, labelWords, number, pValue, prose, signed, visible } from "./text.js";
+import { chartData, splitAfter } from "./chart_data.js";
+import { brief, counted, interval, labelWords, number, pValue, prose, signed, visible } from "./text.js";
 
 const MAX_TILES = 8;
 const drawnSections = new Map(); // the larger sections by name: their inputs and their elements
@@ -27,7 +27,7 @@ export function overview({ run, cases, comparison, labels, toggle }) {
     ...(counts && scored > 0
       ? memoized("charts", [data, comparison, run.name, run.headline, run.trials], () => chartPanels(run, data, comparison, toggle))
       : []),
-    el("div", { class: "panels" }, trialPanel(run), interpretationPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
+    el("div", { class: "panels" }, trialPanel(run), interpretationPanel(run), disagreementPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
   ].filter(Boolean);
 }
 
@@ -144,6 +144,35 @@ function interpretationPanel(run) {
           : null,
       ),
     ),
+  );
+}
+
+// Where evaluators disagree, grouped by reason. A click on an example opens its case.
+function disagreementPanel(run) {
+  if (!run.disagreements?.length) return null;
+  const { shown, rest } = splitAfter(run.disagreements, MAX_BARS);
+  return panel(
+    "Where evaluators disagree",
+    "disagreements",
+    el(
+      "ul",
+      { class: "plain" },
+      shown.map(({ count, sentence, cases }) =>
+        el(
+          "li",
+          {},
+          el("b", {}, `${count.toLocaleString("en")}×`),
+          " ",
+          prose(sentence.slice(0, 400)),
+          el(
+            "p",
+            { class: "hint" },
+            cases.map((id, at) => [at ? ", " : "", el("a", { href: `#${new URLSearchParams({ run: run.name, case: id })}` }, brief(id))]),
+          ),
+        ),
+      ),
+    ),
+    rest.length ? el("p", { class: "hint" }, `and ${counted(rest.length, "more group")}`) : null,
   );
 }
 

@@ -62,24 +62,21 @@ function outcome({ title, result, score, pass }) {
 }
 
 function faultList({ title, result }, titled, highlight) {
-  const evaluators = usedEvaluators(result);
-  const lines = result.faults
-    .filter((fault) => counts(fault, evaluators))
-    .map((fault) =>
+  const lines = result.faults.map((fault) =>
+    el(
+      "li",
+      { class: "fault" },
+      el("span", { class: "sign", "aria-hidden": "true" }, "✗"),
       el(
-        "li",
-        { class: "fault" },
-        el("span", { class: "sign", "aria-hidden": "true" }, "✗"),
-        el(
-          "div",
-          {},
-          prose(fault.sentence),
-          " ",
-          originLink(fault, highlight),
-          el("small", { class: "fault-kind" }, [labelWords(fault.kind), countedBy(fault, evaluators)].filter(Boolean).join(" · ")),
-        ),
+        "div",
+        {},
+        prose(fault.sentence),
+        " ",
+        originLink(fault, highlight),
+        el("small", { class: "fault-kind" }, [labelWords(fault.kind), countedBy(fault)].filter(Boolean).join(" · ")),
       ),
-    );
+    ),
+  );
   const failed = Object.entries(result.evaluator_errors ?? {}).map(([evaluator, error]) =>
     prose(`${evaluator}: ${error}`.slice(0, 4000), "li"),
   );
@@ -91,9 +88,7 @@ function faultList({ title, result }, titled, highlight) {
 }
 
 function noteList({ title, result }, titled, highlight) {
-  const evaluators = usedEvaluators(result);
-  const uncounted = result.faults.filter((fault) => !counts(fault, evaluators)).map(({ kind, sentence }) => ({ kind, sentence, message: null }));
-  const lines = [...result.notes, ...uncounted].map(({ kind, sentence, message }) =>
+  const lines = result.notes.map(({ kind, sentence, message }) =>
     el(
       "li",
       { class: "note" },
@@ -111,18 +106,9 @@ function noteList({ title, result }, titled, highlight) {
   return findingList("Notes (not scored)", title, titled, lines);
 }
 
-// Faults that no evaluator of the run counts are listed with the notes.
-function usedEvaluators(result) {
-  return new Set(Object.keys(result.metrics ?? {}).map((name) => name.split(".")[0]));
-}
-
-function countedBy(fault, evaluators) {
-  const names = (fault.evaluators ?? []).filter((evaluator) => evaluators.has(evaluator)).map(visible);
+function countedBy(fault) {
+  const names = (fault.evaluators ?? []).map(visible);
   return names.length ? `counted by ${names.join(", ")}` : "";
-}
-
-function counts(fault, evaluators) {
-  return !evaluators.size || (fault.evaluators ?? []).some((evaluator) => evaluators.has(evaluator));
 }
 
 function findingList(heading, title, titled, lines) {
