@@ -115,7 +115,7 @@ def replaced_by_pipe(folder: Path) -> None:
         replaced(SUMMARY_FILE, '"scored":39', '"scored":40'),
         replaced(SUMMARY_FILE, '"stamp":"xxh3:', '"stamp":"xxh4:'),
         replaced(SUMMARY_FILE, '"stamp"', '"tamp"'),
-        replaced(SUMMARY_FILE, '"version":1', '"version":2'),
+        replaced(SUMMARY_FILE, '"version":2', '"version":3'),
         changed_summary({"metrics": {"call.score": {"n": 39, "mean": 1.0}}}),
         changed_summary({"errors": "<script>"}),
         written(b""),

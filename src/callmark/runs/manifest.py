@@ -78,8 +78,8 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 class Manifest(Struct, omit_defaults=True):
     """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name, `match_counts`
-    the number of values that each match rule applied to, and `unused_rules` the policy rules that can never be broken, with the tools that no
-    case has.
+    the number of values that each match rule applied to, and `unused_rules` the policy rules that can never be broken, with the tools that
+    no case has.
     """
 
     name: str
