@@ -84,7 +84,7 @@ def test_without_a_file_the_defaults_apply(tmp_path: Path, monkeypatch: pytest.M
         ("[evaluators]\nuse = [1]", "[evaluators] use: expected the name of an evaluator, got 1"),
         ("evaluators = ['call']", "evaluators: expected a table, got ['call']"),
         ("[evaluators.cal]\nthreshold = 1", "unknown evaluator 'cal'. Did you mean call?"),
-        ("[evaluators.call]\ntreshold = 1", "[evaluators.call] unknown option 'treshold'. Did you mean threshold?"),
+        ("[evaluators.call]\ntreshold = 1", "[evaluators.call]: unknown option 'treshold'. Did you mean threshold?"),
         ("[evaluators.call]\nthreshold = 2", "[evaluators.call] threshold: expected a number from 0 to 1, got 2"),
         ("[evaluators.call]\nthreshold = nan", "[evaluators.call] threshold: expected a number from 0 to 1, got nan"),
         ("[evaluators.call]\nthreshold = 'high'", "threshold: expected a number, got 'high'"),

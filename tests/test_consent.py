@@ -203,17 +203,17 @@ def test_python_functions_refuse_unless_they_are_told_to_trust() -> None:
         callmark.run("cases.jsonl", "mine")
     (run,) = callmark.run("cases.jsonl", "mine", trust=True)
     assert callmark.grade(run, trust=True).is_graded
-    with pytest.raises(BadInput, match="imports predict from agent"):
+    with pytest.raises(BadInput, match=r"imports \w+ from agent"):
         callmark.grade(run)
     write_rows(Path("scenarios.jsonl"), {"id": "s1", "instructions": "Ask.", "data": {"script": ["Hi."]}, "expected_function_calls": []})
-    with pytest.raises(BadInput, match="imports predict from agent"):
+    with pytest.raises(BadInput, match=r"imports \w+ from agent"):
         callmark.simulate("scenarios.jsonl", "mine", user="script")
     assert callmark.simulate("scenarios.jsonl", "mine", user="script", trust=True)
     assert asyncio.run(callmark.simulate_async("scenarios.jsonl", "mine", user="script", trust=True))
-    with pytest.raises(BadInput, match="imports predict from agent"):
+    with pytest.raises(BadInput, match=r"imports \w+ from agent"):
         ChatSimulator("mine", user="script")
     ChatSimulator("mine", user="script", trust=True)
-    with pytest.raises(BadInput, match="imports predict from agent"):
+    with pytest.raises(BadInput, match=r"imports \w+ from agent"):
         callmark.synth("out", agent="mine", number=1)
 
 

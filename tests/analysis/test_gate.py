@@ -151,5 +151,5 @@ def test_invalid_threshold_is_refused(text: str) -> None:
 
 def test_thresholds_are_parsed() -> None:
     assert parse_thresholds(["call.score=0.9", " call.pass = .5 "], "min") == {"call.score": 0.9, "call.pass": 0.5}
-    with pytest.raises(BadInput, match=r"max_drop: call\.score is given twice"):
+    with pytest.raises(BadInput, match=r"--max-drop: call\.score is given twice"):
         parse_thresholds(["call.score=0.9", "call.score=0.8"], "max-drop")

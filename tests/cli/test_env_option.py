@@ -108,7 +108,7 @@ def test_model_in_the_configuration_gets_its_own_variables(cli: Cli, workdir: Pa
     "model, setting, sentence",
     [
         ("scripted:perfect", 'env = ["SERVICE_URL"]', "scripted:perfect does not support --env, because it starts no program"),
-        ("cmd:cat", 'env = ["NOT_SET"]', "--env: NOT_SET is not set"),
+        ("cmd:cat", 'env = ["NOT_SET"]', "env: NOT_SET is not set"),
         ("cmd:cat", 'env = "SERVICE_URL"', "[models.agent] env: expected"),
     ],
 )

@@ -76,6 +76,18 @@ def test_list_prints_the_metrics_of_a_run(cli: Cli, workdir: Path) -> None:
     assert (completed.status, completed.out) == (0, "call.score   call score\ncall.pass    pass\n")
 
 
+def test_errors_are_shown_beside_the_verdict(cli: Cli, workdir: Path) -> None:
+    make_run(workdir / "broken", [right("a"), right("b"), failed("c"), failed("d"), failed("e")])
+    completed = cli("gate", "broken", "--min", "call.score=0.1")
+    assert completed.out.startswith("Gate passed: 1 of 1 threshold met (scored 2 of 5, 3 errors)\n")
+
+
+def test_pass_rate_of_more_trials_than_the_run_has_says_so(cli: Cli, workdir: Path) -> None:
+    completed = cli("gate", "tuned", "--min", "pass^3=0.5")
+    assert completed.status == 1
+    assert "  ✗ pass^3   needs at least 3 trials; the run has 1\n" in completed.out
+
+
 def test_result_files_are_written_whether_met_or_not(cli: Cli, workdir: Path) -> None:
     for bound, mark in (("0.5", "✅"), ("0.95", "❌")):
         completed = cli("gate", "tuned", "--min", f"call.score={bound}", "--junit", "out/gate.xml", "--summary", f"out/{bound}.md")

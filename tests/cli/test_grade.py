@@ -1333,3 +1333,37 @@ def test_predictions_can_be_matched_in_order(cli: Cli) -> None:
     assert "--in-order" not in other.err
     cli("grade", "eval.jsonl", "-p", write_half_correct(), "--name", "run")
     check_refused(cli("grade", "runs/run", "--in-order"), "--in-order cannot be used with runs/run")
+
+
+def test_evaluator_that_applies_to_no_case_says_why(cli: Cli) -> None:
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "-e", "call", "-e", "state")
+    assert "  state: no metrics, because these cases have no end state (it needs simulated conversations)\n" in completed.out
+
+
+def test_evaluator_that_always_fails_is_named(cli: Cli) -> None:
+    completed = cli("grade", write_two_cases(), "-p", write_half_correct(), "-e", "json:dumps")
+    assert completed.status == 3
+    assert "No scores: the evaluator dumps failed on every prediction\n" in completed.out
+
+
+def test_conversations_of_errors_are_counted(cli: Cli) -> None:
+    cases = [
+        {
+            "id": f"q{number}",
+            "messages": [user("x")],
+            "source": {"conversation": f"c{number // 2}", "message": number},
+            "expected_output": {"tool_calls": [CORRECT]},
+        }
+        for number in range(4)
+    ]
+    write_rows(Path("cases.jsonl"), *cases)
+    write_rows(Path("p.jsonl"), prediction_row("q0", CORRECT))
+    completed = cli("grade", "cases.jsonl", "-p", "p.jsonl")
+    assert " · 4 cases from 2 conversations · scored 1 of 4 (from 1 conversation), 3 errors\n" in completed.out
+
+
+def test_broken_line_of_a_run_has_advice_that_applies(cli: Cli) -> None:
+    cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
+    with Path("runs/p/predictions.jsonl").open("a") as file:
+        file.write("{broken\n")
+    check_refused(cli("grade", "runs/p", "--skip-bad"), "Delete this line from runs/p/predictions.jsonl, then grade the run again.")

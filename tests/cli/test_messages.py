@@ -196,6 +196,15 @@ def test_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     assert "Broken" not in completed.stderr
 
 
+@pytest.mark.parametrize("option, status", [("--strict", 1), ("--all", 0)])
+def test_exit_status_of_a_check_survives_a_closed_pipe(tmp_path: Path, option: str, status: int) -> None:
+    bad = row(user("x"), assistant(call("f", "{")))
+    path = write_rows(tmp_path / "x.jsonl", *[bad] * 3_000)
+    command = f"{sys.executable} -m callmark lint {path} --all {option} | head -1; exit ${{PIPESTATUS[0]}}"
+    completed = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (status, "")
+
+
 def test_standard_input_and_output(tmp_path: Path) -> None:
     line = json.dumps(GOOD) + "\n"
     command = [sys.executable, "-m", "callmark"]

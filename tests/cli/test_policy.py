@@ -80,3 +80,14 @@ def test_repeated_rule_is_refused(cli: Cli, tmp_path: Path) -> None:
     completed = cli("grade", tmp_path / "cases.jsonl", "--policy", rules)
     assert completed.status == 2
     assert "rules.yaml, line 2: duplicate key 'never'" in completed.err
+
+
+def test_rule_about_an_unknown_tool_is_reported(cli: Cli) -> None:
+    tools = [{"type": "function", "function": {"name": "book", "parameters": {"type": "object"}}}]
+    case = {"id": "c1", "messages": [user("x")], "tools": tools, "expected_output": {"tool_calls": [call("book")]}}
+    Path("eval.jsonl").write_text(json.dumps(case) + "\n")
+    Path("p.jsonl").write_text(json.dumps({"id": "c1", "tool_calls": [call("book")]}) + "\n")
+    Path("rules.yaml").write_text("rules: [{id: known, says: a, never: boo*}, {id: mistyped, says: b, never: bok}]")
+    printed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "-e", "policy", "--policy", "rules.yaml").out
+    assert "Rule mistyped can never be broken: no tool matches bok\n" in printed
+    assert "Rule known" not in printed

@@ -63,7 +63,7 @@ def test_every_table_has_its_numbers() -> None:
         "Wrong arguments wrong value example",
         'f.id 1 expected "a", got "b" (c1)',
         "What this means",
-        "schema.overall poor: check that the training itself worked",
+        "schema.overall poor: tool selection or arguments are often wrong",
     ):
         assert f"{line}\n" in f"{text}\n", f"{line!r} is not in\n{text}"
     for absent in ("By scenario type", "By prompt length", "Trials", "more (--json"):

@@ -51,7 +51,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """Return the conversation in a row, with its messages converted to the OpenAI form."""
     fields = read_row(row)
     if "messages" not in fields:
-        raise BadInput("messages is missing")
+        raise BadInput("missing key 'messages'")
     messages = list(_prompts(fields))
     for index, message in enumerate(read_objects(fields["messages"], "messages")):
         messages += _read_message(message, f"messages[{index}]")

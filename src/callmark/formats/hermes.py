@@ -89,7 +89,7 @@ def _read_message(fields: dict[str, Raw], where: str) -> list[Text]:
     """Return the messages that a message becomes: several for several results."""
     role, content = (_decode_any(fields[key]) if key in fields else None for key in ("role", "content"))
     if not isinstance(role, str):
-        raise BadInput(f"{where}: role is missing")
+        raise BadInput(f"{where}: missing key 'role'")
     has_calls = any(bytes(fields.get(key, b"null")) not in (b"null", b"[]") for key in _CALL_KEYS)
     if has_calls or not isinstance(content, str):
         return [_encode(fields)]

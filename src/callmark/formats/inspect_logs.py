@@ -58,7 +58,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """Return the conversation in a sample. Its id is the sample's, with the epoch if that is not the first: `task-7@2`."""
     fields = read_row(row)
     if "messages" not in fields:
-        raise BadInput("messages is missing")
+        raise BadInput("missing key 'messages'")
     attachments = read_value(fields["attachments"]) if "attachments" in fields else {}
     messages: list[Fields] = []
     for index, message in enumerate(read_objects(fields["messages"], "messages")):

@@ -99,7 +99,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     elif "messages" in fields:
         found, tools = _placed(fields["messages"], "messages"), bytes(fields.get("tools", b""))
     else:
-        raise BadInput("messages is missing")
+        raise BadInput("missing key 'messages'")
     messages = [message for raw, where in found for message in _read_message(raw, where)]
     return build_conversation(messages, tools, given_id=fields.get("id"), row=row, place=place, context=context)
 

@@ -264,7 +264,7 @@ def _decode(row: bytes | Raw, where: str = "") -> _CommonRow | _AnyRow:
 def _read_any(raw: Raw) -> tuple[tuple[Message, ...], Sequence[Text]]:
     """Return the messages of a row in another shape, and their JSON if it has to be rewritten."""
     if raw is ABSENT or bytes(raw) == b"null":
-        raise BadInput("messages is missing")
+        raise BadInput("missing key 'messages'")
     messages = read_any_messages(raw)
     return messages, plain_texts(raw, messages)
 

@@ -88,7 +88,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """Return the conversation in a row, with its messages converted to the OpenAI form."""
     fields = read_row(row)
     if "messages" not in fields:
-        raise BadInput("messages is missing")
+        raise BadInput("missing key 'messages'")
     system = optional_text(fields, "system", "")
     messages: list[Fields] = [{"role": "system", "content": system}] if system else []
     for index, message in enumerate(read_objects(fields["messages"], "messages")):
