@@ -60,7 +60,7 @@ def test_terminal_page_csv_junit_and_python_report_the_same_faults(cli: Cli, tmp
     (run,) = Path("callmark-demo/runs").glob("sloppy-*")
     ignore = Run(run).info.grading.ignore
     assert any(is_ignored(name, ignore) for grade in Run(run).grades() for name in grade.actual)
-    kinds = set()
+    kinds: set[str] = set()
     for options in EVALUATORS:
         terminal = of_terminal(cli, run, *options)
         assert terminal == of_page(run) == of_csv(cli, run, tmp_path) == of_junit(cli, run, tmp_path) == of_python(run), options

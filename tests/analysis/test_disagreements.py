@@ -53,7 +53,7 @@ def test_group_names_what_passes_what_fails_and_why(
 
 
 def test_agreement_errors_and_one_verdict_give_no_group() -> None:
-    attempts = [([F], [F]), ([F], []), ([], []), ([F], "HTTP 503")]
+    attempts: list[tuple[list[Call], list[Call] | str]] = [([F], [F]), ([F], []), ([], []), ([F], "HTTP 503")]
     assert groups(ALL, *attempts) == []
     assert groups(("call",), ([F], [tool_call("f", id="paris!")])) == []
     assert groups(ALL) == []

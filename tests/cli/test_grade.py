@@ -1332,3 +1332,24 @@ def test_predictions_can_be_matched_in_order(cli: Cli) -> None:
     assert "--in-order" not in other.err
     cli("grade", "eval.jsonl", "-p", write_half_correct(), "--name", "run")
     check_refused(cli("grade", "runs/run", "--in-order"), "--in-order cannot be used with runs/run")
+
+
+def test_disagreements_are_printed_by_reason_and_returned_as_json(cli: Cli, tmp_path: Path) -> None:
+    cases = write_rows(
+        tmp_path / "cases.jsonl",
+        *({**row(user("?"), id=name), "expected_output": {"tool_calls": [call("f", {"a": "Bonn"})]}} for name in ("one", "two", "three")),
+    )
+    answers = [
+        {"id": name, "tool_calls": [call("f", {"a": value})]} for name, value in (("one", "bonn"), ("two", "Bonn."), ("three", "Ulm"))
+    ]
+    predictions = write_rows(tmp_path / "predictions.jsonl", *answers)
+    arguments = ("grade", cases, "-p", predictions, "-e", "call", "-e", "process", "-o", tmp_path / "runs")
+    printed = cli(*arguments, "--name", "a", "--disagreements")
+    expected = "2×  process.reliability passes, call.pass fails: wrong value, differs only in spelling (similar)"
+    assert (printed.status, printed.err) == (0, "")
+    assert f"  Evaluators disagree\n    {expected}\n        one, two\n" in printed.out
+    assert "Evaluators disagree" not in cli(*arguments, "--name", "b").out
+    (group,) = json.loads(cli(*arguments, "--name", "c", "--json").out)["summary"]["details"]["disagreements"]
+    assert (group["passes"], group["fails"], group["count"], group["cases"]) == (["process.reliability"], ["call.pass"], 2, ["one", "two"])
+    agreeing = cli("grade", tmp_path / "runs" / "a", "-e", "call", "--disagreements")
+    assert "Evaluators do not disagree on any case" in agreeing.out
