@@ -1367,3 +1367,24 @@ def test_broken_line_of_a_run_has_advice_that_applies(cli: Cli) -> None:
     with Path("runs/p/predictions.jsonl").open("a") as file:
         file.write("{broken\n")
     check_refused(cli("grade", "runs/p", "--skip-bad"), "Delete this line from runs/p/predictions.jsonl, then grade the run again.")
+
+
+def test_disagreements_are_printed_by_reason_and_returned_as_json(cli: Cli, tmp_path: Path) -> None:
+    cases = write_rows(
+        tmp_path / "cases.jsonl",
+        *({**row(user("?"), id=name), "expected_output": {"tool_calls": [call("f", {"a": "Bonn"})]}} for name in ("one", "two", "three")),
+    )
+    answers = [
+        {"id": name, "tool_calls": [call("f", {"a": value})]} for name, value in (("one", "bonn"), ("two", "Bonn."), ("three", "Ulm"))
+    ]
+    predictions = write_rows(tmp_path / "predictions.jsonl", *answers)
+    arguments = ("grade", cases, "-p", predictions, "-e", "call", "-e", "process", "-o", tmp_path / "runs")
+    printed = cli(*arguments, "--name", "a", "--disagreements")
+    expected = "2×  process.reliability passes, call.pass fails: wrong value, differs only in spelling (similar)"
+    assert (printed.status, printed.err) == (0, "")
+    assert f"  Evaluators disagree\n    {expected}\n        one, two\n" in printed.out
+    assert "Evaluators disagree" not in cli(*arguments, "--name", "b").out
+    (group,) = json.loads(cli(*arguments, "--name", "c", "--json").out)["summary"]["details"]["disagreements"]
+    assert (group["passes"], group["fails"], group["count"], group["cases"]) == (["process.reliability"], ["call.pass"], 2, ["one", "two"])
+    agreeing = cli("grade", tmp_path / "runs" / "a", "-e", "call", "--disagreements")
+    assert "Evaluators do not disagree on any case" in agreeing.out

@@ -479,3 +479,24 @@ def test_simulated_conversations_are_shown(opened: Opener, desk_report: Path) ->
     case.get_by_role("group", name="Select a conversation").get_by_role("button", name="Trial 2").click()
     assert "transcript=" in page.url
     expect(case.get_by_role("button", name="Trial 2")).to_have_attribute("aria-pressed", "true")
+
+
+def test_page_lists_where_evaluators_disagree_and_opens_an_example(opened: Opener, tmp_path: Path) -> None:
+    cases = [case(name, [call("get_weather", {"city": "Bonn"})]) for name in ("a", "b & c")]
+    answers = [predicted(name, call("get_weather", {"city": city})) for name, city in (("a", "Bonn"), ("b & c", "bonn!"))]
+    run = grade_run(tmp_path, cases, answers)
+    (group,) = run.disagreements()
+    page = opened(f"{write_report_of(Path(run.folder.path)).as_uri()}#run=base", wait=".disagreements")
+    panel = page.locator(".disagreements")
+    expect(panel.locator("li")).to_have_count(1)
+    expect(panel.locator("li b")).to_have_text("1×")
+    expect(panel.locator("li > span")).to_have_text(group.sentence)
+    panel.get_by_role("link", name="b & c").click()
+    expect(page.locator(".fault")).to_have_count(1)
+    expect(page.locator(".fault-kind")).to_have_text("Wrong value · counted by call")
+
+
+def test_page_without_disagreements_has_no_such_panel(opened: Opener, tmp_path: Path) -> None:
+    run = grade_run(tmp_path, [case("a", [call("get_weather", {"city": "Bonn"})])], [predicted("a")])
+    page = opened(f"{write_report_of(Path(run.folder.path)).as_uri()}#run=base", wait=".tile")
+    expect(page.locator(".disagreements")).to_have_count(0)
