@@ -28,9 +28,9 @@ def test_a_clean_row_has_no_findings(tmp_path: Path) -> None:
         (
             [assistant(call("get_weather", '{"city": "Bo')), result("x")],
             "malformed_call",
-            "get_weather is malformed: arguments: truncated JSON",
+            "malformed call to get_weather: the arguments are truncated JSON",
         ),
-        ([assistant(5), result("x", None)], "malformed_call", "a call is malformed: not an object"),
+        ([assistant(5), result("x", None)], "malformed_call", "malformed call: not an object"),
         ([assistant(call("get_news")), result("x")], "unknown_tool", "get_news is not one of the available tools (1 tool)"),
         ([assistant(call("get_weather", {"city": 5})), result("5")], "schema_violation", 'get_weather: city: 5 is not of type "string"'),
         ([assistant(call("get_weather")), result("x")], "schema_violation", 'get_weather: "city" is a required property'),

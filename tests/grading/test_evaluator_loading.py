@@ -232,7 +232,7 @@ def test_installed_evaluator_is_found_by_its_entry_point(module: str, monkeypatc
         ("my_evaluators:NeedsMuch", "evaluator 'my_evaluators:NeedsMuch' cannot be constructed: TypeError"),
         ("my_evaluators:Nameless", "is not an evaluator: name: expected a string, got None"),
         ("my_evaluators:OldStyle", "is not an evaluator: metrics: expected a tuple of Metric, got ('share',)"),
-        ("policy", "evaluator 'policy': rules is missing"),
+        ("policy", "the evaluator policy needs rules"),
     ],
 )
 def test_invalid_evaluator_is_rejected(module: str, name: str, sentence: str) -> None:

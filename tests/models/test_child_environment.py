@@ -74,9 +74,9 @@ def test_ordinary_word_that_is_passed_on_stays_in_data(monkeypatch: pytest.Monke
 )
 def test_name_that_cannot_be_passed_on_is_refused_without_its_value(monkeypatch: pytest.MonkeyPatch, name: str, sentence: str) -> None:
     monkeypatch.setenv("EMPTY", "")
-    for refuse in (pass_on, child_environment):
+    for refuse, prefix in ((pass_on, "--"), (child_environment, "")):  # the option, or the key of a model's table
         with pytest.raises(BadInput) as refused:
             refuse([name], Keys.here())
-        assert str(refused.value) == sentence
+        assert str(refused.value) == f"{prefix}{sentence}"
         assert VALUE not in f"{refused.value}{refused.value.hint}"
         assert refused.value.hint

@@ -36,7 +36,7 @@ def test_environment_overrides_the_file_and_stays_unchanged(tmp_path: Path, monk
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"A=1\n\n\nB='open\n", ".env, line 4: expected NAME=value"),
+        (b"A=1\n\n\nB='open\n", ".env, line 4: the quotation mark is not closed"),
         (b"A=1\nB_KEY=\xff\n", ".env is not UTF-8 text"),
     ],
 )

@@ -74,7 +74,7 @@ def test_installed_provider_opens_a_model_with_its_params(package: Path) -> None
             "Supported: volume.",
         ),
         ("replay:a.jsonl", ModelSettings(params={"volume": 3}), "replay:a.jsonl does not support parameters, got 'volume'", ""),
-        ("echo:loud", ModelSettings(temperature=0.0), "echo:loud does not support temperature: it is not a chat API", ""),
+        ("echo:loud", ModelSettings(temperature=0.0), "echo:loud does not support --temperature, because it is not a chat API", ""),
     ],
 )
 def test_unsupported_setting_is_rejected(package: Path, spec: str, settings: ModelSettings, sentence: str, hint: str) -> None:

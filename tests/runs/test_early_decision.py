@@ -62,7 +62,7 @@ def decide(rule: EarlyRule, found: list[CaseValues], *, runs: int) -> tuple[str,
 def test_clear_difference_ends_the_waves() -> None:
     sentence, waves = decide(EarlyRule([SCORE]), [values(0.1), values(0.9)], runs=2)
     assert waves == 3
-    assert sentence.startswith("decided at look 3 of 10, after 60 of 200 conversations: tuned is better than base: call.score +.800 [+.")
+    assert sentence.startswith("Stopped early at look 3 of 10 (60 of 200 conversations): tuned is better than base: call.score +.800 [+.")
 
 
 def test_without_a_difference_all_waves_are_run() -> None:
@@ -102,7 +102,7 @@ def test_order_of_conversations_depends_on_the_seed_only() -> None:
 def test_decided_run_has_only_the_cases_of_its_looks(cli: Cli) -> None:
     cases = write_cases(200, per_conversation=2)
     found = cli("run", cases, "--model", "scripted:perfect", "--model", "scripted:forgetful", "--until-decided", "--name", "x")
-    assert "Stopped early: decided at look " in found.out
+    assert "Stopped early at look " in found.out
     info = json.loads(Path("runs/x-scripted-perfect/run.json").read_text())
     predictions = [json.loads(line)["case"] for line in Path("runs/x-scripted-perfect/predictions.jsonl").read_text().splitlines()]
     assert info["cases"] == len(predictions) < 200

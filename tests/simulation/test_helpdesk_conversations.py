@@ -83,7 +83,7 @@ def lacks(argument: str) -> Callable[[GradeRecord], bool]:
 
 
 def breaks(rule: str) -> Callable[[GradeRecord], bool]:
-    return lambda grade: any(note.kind == "policy_violation" and note.sentence.startswith(f"{rule}:") for note in grade.notes)
+    return lambda grade: any(note.kind == "policy_violation" and note.sentence.startswith(f"{rule} (") for note in grade.notes)
 
 
 def _guesses(grade: GradeRecord) -> bool:

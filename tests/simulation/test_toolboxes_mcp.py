@@ -273,7 +273,7 @@ def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path:
 
 UNUSABLE = {
     "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "cannot start the tool server: command not found: 'nosuchprogram'"),
-    "exits": ("mcp:{raw}", "the tool server raw_0.py cannot be used: it exited with status 3; standard error ends with 'no license'"),
+    "exits": ("mcp:{raw}", "the tool server raw_0.py exited with status 3 before it answered; standard error ends with 'no license'"),
     "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
     "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
     "duplicate name": (

@@ -122,16 +122,16 @@ def test_duplicate_tool_names_are_refused(recorded: str) -> None:
     ("specs", "expected"),
     [
         ([], "no tools given"),
-        ([""], "tools: expected KIND:SOURCE, got ''"),
-        (["mcp:"], "tools: expected a source such as mcp:'python server.py', got 'mcp:'"),
-        (["python"], "tools: expected a source such as python:my_tools, got 'python'"),
-        (["recorded: "], "tools: expected a source such as recorded:train.jsonl, got 'recorded:'"),
+        ([""], "--tools: expected KIND:SOURCE, got ''"),
+        (["mcp:"], "--tools: expected a source such as mcp:'python server.py', got 'mcp:'"),
+        (["python"], "--tools: expected a source such as python:my_tools, got 'python'"),
+        (["recorded: "], "--tools: expected a source such as recorded:train.jsonl, got 'recorded:'"),
         (["recorded:nosuch.jsonl"], "nosuch.jsonl: no such file"),
         (["pyton:x"], "unknown tool source 'pyton'. Did you mean python?"),
-        (["server.py"], "tools: expected KIND:SOURCE, got 'server.py'"),
+        (["server.py"], "--tools: expected KIND:SOURCE, got 'server.py'"),
         (
             ["http://me:passw0rd@localhost/mcp?key=s3cr3tt0ken"],
-            "tools: expected mcp:URL for a tool server, got http://…@localhost/mcp?…",
+            "--tools: expected mcp:URL for a tool server, got http://…@localhost/mcp?…",
         ),
     ],
 )
@@ -144,10 +144,10 @@ def test_invalid_tool_spec_is_refused_with_an_example(specs: list[str], expected
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("shop.py", "tools: expected KIND:SOURCE, got 'shop.py'. Did you mean python:shop?"),
-        ("shop", "tools: expected KIND:SOURCE, got 'shop'. Did you mean python:shop?"),
+        ("shop.py", "--tools: expected KIND:SOURCE, got 'shop.py'. Did you mean python:shop?"),
+        ("shop", "--tools: expected KIND:SOURCE, got 'shop'. Did you mean python:shop?"),
         ("shop:Desk", "unknown tool source 'shop'. Did you mean python:shop:Desk?"),
-        ("store.py", "tools: expected KIND:SOURCE, got 'store.py'"),
+        ("store.py", "--tools: expected KIND:SOURCE, got 'store.py'"),
     ],
 )
 def test_python_file_is_suggested_as_a_tool_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, expected: str) -> None:

@@ -197,7 +197,7 @@ def test_resume_with_other_plans_is_refused() -> None:
 
 def test_resume_with_another_policy_is_refused() -> None:
     run_synthesis(NotesWorld({1: "nothing"}), 3)
-    with pytest.raises(BadInput, match='data/runs/round-1: system: the run was started with .*, got "Something else."'):
+    with pytest.raises(BadInput, match='data/runs/round-1: --system: the run was started with .*, got "Something else."'):
         run_synthesis(NotesWorld({1: "nothing"}), 3, policy="Something else.", resume=True)
 
 

@@ -9,7 +9,7 @@ from callmark.analysis.breakdowns import NO_SCENARIO_TYPE
 from callmark.analysis.gate import GateCheck, gate_headline
 from callmark.analysis.summary import Summary
 from callmark.grading.evaluator import Metric
-from callmark.reporting.safety import one_line, short_names
+from callmark.reporting.safety import escape_breaks, one_line, short_names
 from callmark.reporting.terminal import print_sentence
 
 _MAX_NAME = 60
@@ -37,10 +37,11 @@ def show_measures(console: Console, metrics: Mapping[str, Metric], summary: Summ
         span = "" if most == 1 else f" … pass^{most}"
         labels[f"pass^1{span}"] = "all of k trials pass"
         labels[f"pass@1{span.replace('^', '@')}"] = "at least one of k trials passes"
-    width = max(map(len, labels), default=0)
+    names = {name: escape_breaks(name) for name in labels}  # in full: they are to be typed
+    width = min(max(map(len, names.values()), default=0), _MAX_NAME)
     for name, label in labels.items():
-        console.print(Text.assemble(f"{one_line(name, _MAX_NAME):<{width}}   ", (one_line(label, _MAX_NAME), "dim")), soft_wrap=True)
+        console.print(Text.assemble(f"{names[name]:<{width}}   ", (one_line(label, _MAX_NAME), "dim")), soft_wrap=True)
     types = [part.name for part in summary.details.breakdowns.by_scenario_type if part.name != NO_SCENARIO_TYPE] if summary.details else []
     if types:
-        names = ", ".join(one_line(name, _MAX_NAME) for name in types)
-        print_sentence(console, Text(f"METRIC:TYPE limits a metric to one scenario type: {names}", style="dim"))
+        listed = ", ".join(map(escape_breaks, types))
+        print_sentence(console, Text(f"METRIC:TYPE limits a metric to one scenario type: {listed}", style="dim"))

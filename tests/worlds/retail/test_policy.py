@@ -53,7 +53,7 @@ def broken_rules(*steps: str) -> set[str]:
     messages = transcript(*steps)
     calls = tuple(call for message in messages for call in message.calls)
     attempt = Attempt((), calls, prediction=Prediction("a", calls=calls, transcript=messages))
-    return {note.sentence.partition(":")[0] for note in PolicyEvaluator(RULES).evaluate(attempt).notes}
+    return {note.sentence.partition(" (")[0] for note in PolicyEvaluator(RULES).evaluate(attempt).notes}
 
 
 KEPT = [
