@@ -188,7 +188,7 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     target = fspath(out) if out is not None else (opened[0].folder.file("report.html") if opened else "report.html")
     for run in opened:
         refuse_run_file(run, target)
-    warnings = [f"{sentence}: their cases are matched by ID" for run in opened[1:] if (sentence := other_cases(opened[0], run))]
+    warnings = [f"{sentence}: their cases are matched by ID." for run in opened[1:] if (sentence := other_cases(opened[0], run))]
     left_out = write_report(opened, target, warn=warnings.append, replace=out is None)
     return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
