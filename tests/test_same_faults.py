@@ -38,7 +38,7 @@ def of_page(run: Path) -> Faults:
 
 def of_csv(cli: Cli, run: Path, folder: Path) -> Faults:
     cli("export", "results", run, "--to", "csv", "-o", folder / "results.csv")
-    rows = csv.DictReader((folder / "results.csv").open(encoding="utf-8", newline=""))
+    rows = csv.DictReader((folder / "results.csv").read_text(encoding="utf-8").splitlines())
     return Counter(fault.split()[0] for row in rows for fault in row["faults"].split("; ") if fault)
 
 
