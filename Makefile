@@ -77,14 +77,13 @@ $(PEERS)/%/installed:
 	@$(PEERS)/$*/bin/python $(PEER_PIP) $(PEER_$*)
 	@touch $@
 
-OWN_TESTS := pytest==9.0.2 pytest-asyncio==1.3.0
 PEER_deepfabric := deepfabric==4.13.0
-PEER_azure := azure-ai-evaluation==1.18.10 . $(OWN_TESTS)
+PEER_azure := azure-ai-evaluation==1.18.10 .
 PEER_bfcl := --no-deps bfcl-eval==2026.3.23
-PEER_agentevals := agentevals==0.0.9 $(OWN_TESTS)
+PEER_agentevals := agentevals==0.0.9
 PEER_adk := google-adk==2.13.0
 PEER_pydantic_evals := pydantic-evals==2.62.0
-PEER_ragas := ragas==0.4.3 langchain-community==0.3.31 $(OWN_TESTS)   # imports a module that later versions of langchain-community lack
+PEER_ragas := ragas==0.4.3 langchain-community==0.3.31  # it imports a module that later versions of langchain-community lack
 PEER_deepeval := deepeval==4.3.1
 PEER_inspect := inspect-ai==0.3.285
 PEER_sglang := --no-deps sglang==0.5.23 pydantic==2.14.3 pydantic-core==2.50.4 typing-extensions annotated-types typing-inspection orjson partial-json-parser
@@ -126,6 +125,8 @@ bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/insta
 
 # The source archive has the package's own tests.
 $(PEERS)/%/sources: $(PEERS)/%/installed
+	@echo "downloading the sources of $* …"
+	@$(PEERS)/$*/bin/python $(PEER_PIP) pytest==9.0.2 pytest-asyncio==1.3.0
 	@$(PEERS)/$*/bin/python -m pip --disable-pip-version-check -q download --no-deps --no-binary :all: -d $@ $(SOURCES_$*)
 
 PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric

@@ -34,7 +34,7 @@ def main() -> None:
 
         return number
 
-    metrics: dict[str, Any] = {}
+    metrics: dict[str, Metric] = {}
     for parameters, suffix in ((False, ""), (True, ", parameters")):
         metrics |= {f"{mode}{suffix}": metric(mode, parameters) for mode in MODES}
         metrics |= {f"{score}{suffix}": metric(MODES[0], parameters, score) for score in SCORES}

@@ -178,7 +178,7 @@ def test_missing_and_extra_calls_are_listed_by_function_and_case(scenario_books:
         "get_alerts": ["0", "1"],
     }
     assert first_column(errors["missing-table"]["text/html"]) == ["wrong-tool", "no-call"]
-    assert first_column(errors["extra-table"]["text/html"]) == ["extra-call", "again"]
+    assert first_column(errors["extra-table"]["text/html"]) == ["wrong-tool", "extra-call", "again"]
 
 
 def test_wrong_arguments_show_both_values(decision_books: tuple[Book, Book]) -> None:

@@ -394,10 +394,10 @@ def test_each_chart_is_one_tab_stop_with_arrow_keys_inside(base: Page) -> None:
 def test_every_control_is_reachable_by_tab(opened: Opener, base_report: Path) -> None:
     base = opened(base_report)
     reached = []
-    for _ in range(40):
+    for _ in range(120):
         base.keyboard.press("Tab")
         name = base.evaluate("(e => e.id || e.getAttribute('data-key') || e.name || e.className)(document.activeElement)")
-        if name in reached:
+        if name == "skip" and reached:  # once around
             break
         reached.append(name)
     assert reached[:4] == ["skip", "brand", "theme", "help-button"]
