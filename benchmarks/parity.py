@@ -79,7 +79,7 @@ def compare(system: System, environments: Path, generated: Sequence[ParityCase])
             ours = our_number(case, equivalent)
             if _is_equal(theirs[metric], ours, system.tolerance):
                 equal += 1
-            elif reason := _reason(system, metric, case, theirs[metric]):
+            elif reason := _reason(system, metric, case, theirs[metric], ours):
                 explained[reason.title] += 1
             else:
                 unexplained.append(f"{metric}: {system.package} {theirs[metric]}, callmark {ours}: {case.line()}")
@@ -92,12 +92,17 @@ def compare(system: System, environments: Path, generated: Sequence[ParityCase])
     return Compared(system.package, version, len(generated), len(own), compared, equal, explained, unexplained, undocumented)
 
 
-def _reason(system: System, metric: str, case: ParityCase, theirs: Number) -> Difference | None:
+def _reason(system: System, metric: str, case: ParityCase, theirs: Number, ours: float) -> Difference | None:
     """Return the first known difference that explains the number of the system."""
     for one in system.differences:
         if one.applies and one.applies(metric, case):
-            as_read = one.as_read and our_number(one.as_read(case), system.metrics[metric])
-            if as_read is None or _is_equal(theirs, as_read, system.tolerance):
+            if one.predicts:
+                explained = _is_equal(theirs, one.predicts(metric, case), system.tolerance)
+            elif isinstance(theirs, float | int) and isinstance(one.theirs, float | int):
+                explained = (theirs > ours) == (one.theirs > one.ours)
+            else:
+                explained = theirs == one.theirs
+            if explained:
                 return one
     return None
 

@@ -1,7 +1,8 @@
 """The systems that `make parity` compares with evaluator `trajectory`: which metrics are equivalent, and every known difference.
 
 A difference names an input, the number of the system and callmark's, and the reason. Its `applies` says which generated cases have it; on
-all other cases the numbers must be equal. With `as_read`, callmark's number for the case as the system reads it must be the system's.
+all other cases the numbers must be equal. A number that differs must be what `predicts` returns or, without it, differ in the direction of
+the example.
 """
 
 import json
@@ -42,7 +43,7 @@ class Difference(NamedTuple):
     reason: str
     flaw: Flaw = ""
     applies: Callable[[str, ParityCase], bool] | None = None  # metric and case; None if no generated case has it
-    as_read: Callable[[ParityCase], ParityCase] | None = None
+    predicts: Callable[[str, ParityCase], float] | None = None  # the number of the system, by the reason
     equivalent: Equivalent | None = None  # of `ours`, if it is not that of the metric
 
 
@@ -113,6 +114,40 @@ def _values(metric: str, *, text: float = 0.0, boolean: float = 1.0) -> tuple[Di
     )
 
 
+def _with_swapped_sides(case: ParityCase, mode: str, arguments: str) -> float:
+    """Return the number of modes `subset` and `unordered` if actual calls may have more arguments instead of fewer, and vice versa."""
+    exchanged: ArgumentMode = "superset" if arguments == "subset" else "subset"
+    nothing_extra = our_number(case, Equivalent(exchanged, "subset"))
+    if mode == "subset":
+        return nothing_extra
+    return min(nothing_extra, our_number(case, Equivalent("subset" if arguments == "subset" else "superset", "superset")))
+
+
+def _credit(one: NamedCall, other: NamedCall) -> float:
+    """Return the share of the arguments of both calls that are equal; 1 if there are none, 0 if the names differ."""
+    keys = {*one[1], *other[1]}
+    shared = sum(key in one[1] and key in other[1] and one[1][key] == other[1][key] for key in keys)
+    return float(one[0] == other[0]) * (shared / len(keys) if keys else 1.0)
+
+
+def _with_partial_credit(case: ParityCase, *, in_order: bool) -> float:
+    """Return the mean credit of the expected calls: in order, or each with the best actual call that equals none taken before."""
+    if in_order:
+        best = [0.0] * (len(case.actual) + 1)
+        for one in case.expected:
+            earlier, best = best, [0.0]
+            for index, other in enumerate(case.actual):
+                best.append(max(earlier[index + 1], best[index], earlier[index] + _credit(one, other)))
+        return best[-1] / len(case.expected)
+    left, total = _without_repeats(case.actual), 0.0
+    for one in case.expected:
+        credit = [_credit(one, other) for other in left]
+        if best_credit := max(credit, default=0.0):
+            total += best_credit
+            del left[credit.index(best_credit)]
+    return total / len(case.expected)
+
+
 _MODES: tuple[ArgumentMode, ...] = ("exact", "ignore", "subset", "superset")
 _SWAPPED = tuple(f"{mode}, {arguments}" for mode in ("unordered", "subset") for arguments in ("subset", "superset"))
 
@@ -127,16 +162,6 @@ AGENTEVALS = System(
     (
         *_values("unordered, exact"),
         Difference(
-            "calls are matched first fit",
-            "superset, superset",
-            [("f", {"x": 1}), ("f", {"x": 1, "y": 2})],
-            [("f", {"x": 1, "y": 2}), ("f", {"x": 1})],
-            0.0,
-            1.0,
-            "the first expected call takes the only partner of the second; callmark uses a maximum matching",
-            applies=lambda metric, case: metric.startswith("superset") and metric.endswith("set") and _name_repeats(case),
-        ),
-        Difference(
             "modes `subset` and `unordered` swap the sides of the arguments",
             "subset, subset",
             [("f", {"x": 1, "y": 2})],
@@ -145,6 +170,17 @@ AGENTEVALS = System(
             1.0,
             "the actual call has fewer arguments, which `tool_args_match_mode` subset allows, but the sides are exchanged",
             applies=lambda metric, case: metric in _SWAPPED and bool(_same_name(case)),
+            predicts=lambda metric, case: _with_swapped_sides(case, *metric.split(", ")),
+        ),
+        Difference(
+            "calls are matched first fit",
+            "superset, superset",
+            [("f", {"x": 1}), ("f", {"x": 1, "y": 2})],
+            [("f", {"x": 1, "y": 2}), ("f", {"x": 1})],
+            0.0,
+            1.0,
+            "the first expected call takes the only partner of the second; callmark uses a maximum matching",
+            applies=lambda metric, case: metric.endswith("set") and _name_repeats(case),
         ),
     ),
     own_tests=("tests/test_trajectory.py",),
@@ -215,7 +251,7 @@ RAGAS = System(
             "calls are a set, so equal calls are one",
             "repeats collapse",
             lambda metric, case: metric == "ToolCallF1" and any(map(_repeated, case)),
-            lambda case: ParityCase(_without_repeats(case.expected), _without_repeats(case.actual)),
+            lambda _, case: our_number(ParityCase(*map(_without_repeats, case)), Equivalent("exact", "f1")),
         ),
         Difference(
             "a call made three times",
@@ -255,17 +291,18 @@ RAGAS = System(
     own_tests=("tests/unit/test_tool_call_accuracy_collections.py", "tests/unit/test_tool_call_f1_collections.py"),
 )
 
+_DEEPEVAL = {
+    "default": Equivalent("ignore", "recall"),
+    "default, input parameters": Equivalent("exact", "recall"),
+    "ordering": Equivalent("ignore", "order", per_expected=True),
+    "ordering, input parameters": Equivalent("exact", "order", per_expected=True),
+    "exact match": Equivalent("ignore", "exact"),
+    "exact match, input parameters": Equivalent("exact", "exact"),
+}
 DEEPEVAL = System(
     "deepeval",
     "deepeval",
-    {
-        "default": Equivalent("ignore", "recall"),
-        "default, input parameters": Equivalent("exact", "recall"),
-        "ordering": Equivalent("ignore", "order", per_expected=True),
-        "ordering, input parameters": Equivalent("exact", "order", per_expected=True),
-        "exact match": Equivalent("ignore", "exact"),
-        "exact match, input parameters": Equivalent("exact", "exact"),
-    },
+    _DEEPEVAL,
     (
         Difference(
             "two equal calls, as expected",
@@ -277,7 +314,7 @@ DEEPEVAL = System(
             "a matched call is remembered by its value, so an equal one cannot match",
             "repeats collapse",
             lambda metric, case: metric.startswith("default") and _repeated(case.actual),
-            lambda case: ParityCase(case.expected, _without_repeats(case.actual)),
+            lambda metric, case: our_number(ParityCase(case.expected, _without_repeats(case.actual)), _DEEPEVAL[metric]),
         ),
         Difference(
             "two extra calls",
@@ -301,6 +338,7 @@ DEEPEVAL = System(
             applies=lambda metric, case: (
                 metric in ("default, input parameters", "ordering, input parameters") and _shares_an_argument(case)
             ),
+            predicts=lambda metric, case: _with_partial_credit(case, in_order=metric.startswith("ordering")),
         ),
         *_values("exact match, input parameters"),
     ),
@@ -352,7 +390,10 @@ AZURE = System(
             0.0,
             "values are compared as Python's text of them; in `exact`, only the JSON `true` equals `true`",
             applies=lambda metric, case: metric.endswith("parameters") and bool(_same_name(case)),
-            as_read=lambda case: ParityCase(*([(name, _as_texts(arguments)) for name, arguments in calls] for calls in case)),
+            predicts=lambda metric, case: our_number(
+                ParityCase(*([(name, _as_texts(arguments)) for name, arguments in calls] for calls in case)),
+                Equivalent("exact", _AZURE[metric.removesuffix(", parameters")]),
+            ),
         ),
         Difference("names are trimmed", "exact_match", [("f", {})], [(" f ", {})], 1.0, 0.0, "no tool has the name ` f `"),
     ),
