@@ -393,7 +393,7 @@ def test_each_chart_is_one_tab_stop_with_arrow_keys_inside(base: Page) -> None:
 
 def test_every_control_is_reachable_by_tab(opened: Opener, base_report: Path) -> None:
     base = opened(base_report)
-    reached = []
+    reached: list[str] = []
     for _ in range(120):
         base.keyboard.press("Tab")
         name = base.evaluate("(e => e.id || e.getAttribute('data-key') || e.name || e.className)(document.activeElement)")
