@@ -197,7 +197,7 @@ def test_weakest_functions_come_first() -> None:
     ]
     (found,) = interpret_functions(functions)
     assert found.checks == [
-        "Check that unlisted is called where it should be: precision 0 (8 actual).",
+        "Check that unlisted is called only where it should be: precision 0 (8 actual).",
         "Check that missed is called where it should be: recall .500 (20 expected).",
     ]
     assert interpret_functions(functions[:1]) == []

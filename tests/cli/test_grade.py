@@ -359,7 +359,7 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
     predictions = write_half_correct()
-    sentence = "chat.jsonl: no tool call found in 1 conversation (OpenAI chat): the file expects nothing of a model."
+    sentence = "chat.jsonl: no tool calls found in 1 conversation (OpenAI chat), so there is nothing to test."
     check_refused(cli("grade", "chat.jsonl", "-p", predictions), sentence, "pass --allow-no-calls")
     check_refused(cli("grade", "chat.jsonl", "-p", predictions, "--allow-no-calls"), "base.jsonl: no prediction matches a case")
     no_run_left()
@@ -844,7 +844,7 @@ def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[
 def test_folder_without_run_json_is_refused(cli: Cli) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     check_refused(cli("grade", "runs"), "runs: not a run folder: run.json is missing.", "Runs in this folder: p.")
-    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p: expected a file, got a directory.", "Files in it: grades.jsonl")
+    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p: expected a file, got a directory.", "Files in it include g")
     check_refused(cli("grade", "eval.jsonl"), "no predictions given for eval.jsonl.")
     assert os.listdir("runs") == ["p"]
 

@@ -103,8 +103,8 @@ def test_secrets_in_a_spec_are_hidden_from_then_on(text: str, shown: str) -> Non
         ),
         ("http://[::1/v1#m", "the URL is not valid: expected a URL like http://localhost:8000/v1#NAME, got http://[:…/v1"),
         (
-            "vllm:m@host:8000",
-            "expected a URL that starts with http:// after the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:m@host:8000",
+            "vllm:m@host",
+            "expected a URL that starts with http:// or https:// after the @, as in vllm:NAME@http://localhost:8000/v1, got vllm:m@host",
         ),
         (
             "vllm:@http://host",

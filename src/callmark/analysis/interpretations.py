@@ -208,11 +208,14 @@ def _weakness(function: FunctionSummary) -> float:
 def _function_text(function: FunctionSummary) -> str:
     """Return the check of a weak function, with precision or recall, or with both where neither is high."""
     numbers = []
+    where = "where it should be"
     if function.precision is not None and function.precision < HIGH:
         numbers.append(f"precision {format_score(function.precision)} ({function.actual:,} actual)")
+        where = "only where it should be"
     if function.recall is not None and function.recall < HIGH:
+        where = "where it should be, and only there" if numbers else where
         numbers.append(f"recall {format_score(function.recall)} ({function.expected:,} expected)")
-    return f"Check that {function.name} is called where it should be: {', '.join(numbers)}."
+    return f"Check that {function.name} is called {where}: {', '.join(numbers)}."
 
 
 def _fault_counts(argument: ArgumentSummary) -> str:

@@ -201,7 +201,7 @@ def _early_rule(grading: GradingSettings, gate: Gate, models: int, looks: int | 
         return EarlyRule(measures, dict(gate.min), looks or DEFAULT_LOOKS)
     raise BadInput(
         f"--until-decided: nothing to decide with {pluralize(models, 'model')}",
-        "Pass two models to compare, or one model and set thresholds in [gate] min of callmark.toml.",
+        "Pass two models to compare, or pass one model and set min thresholds under [gate] in callmark.toml.",
     )
 
 

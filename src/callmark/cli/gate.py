@@ -69,9 +69,9 @@ def command(
 ) -> int:
     """Check a run against thresholds, for CI.
 
-    Prints one line per threshold. Set thresholds on the command line or in [gate] of callmark.toml; the command line overrides the
-    file. METRIC is a metric from --list, or METRIC:TYPE for one scenario type. pass^3 is the probability that all of three trials pass;
-    pass@3, that at least one passes. A run that is unfinished or has no scored cases never passes.
+    Prints one line per threshold. Set thresholds on the command line or under [gate] in callmark.toml; the command line overrides the
+    file. METRIC is a metric from --list, or METRIC:TYPE for one scenario type. pass^3 is the probability that all three trials pass;
+    pass@3 is the probability that at least one of three passes. A run that is unfinished or has no scored cases never passes.
     """
     from callmark.analysis.gate import parse_thresholds
     from callmark.api.runs import gate, open_run

@@ -52,7 +52,7 @@ from callmark.cli.parse_option import parse_option
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process",
-    help="Evaluator: call, schema, process; for simulated conversations also state, policy, effort, recorded; "
+    help="Evaluator: call, schema, process, trajectory, decision; for simulated conversations also state, policy, effort, recorded; "
     "or your own as MODULE:NAME. Repeatable.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")

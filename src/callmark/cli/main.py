@@ -66,7 +66,7 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     exit_status={
         0: "Success.",
-        1: "A gate or a --strict check failed.",
+        1: "A gate or a --strict check failed, or filter kept no rows.",
         2: "Invalid input or command line.",
         3: "Finished with errors, which are excluded from the scores.",
         130: "Interrupted by Ctrl-C, SIGTERM or SIGHUP.",
@@ -88,8 +88,8 @@ def _install_completion(context: click.Context, parameter: click.Parameter, shel
     TRUST,
     is_flag=True,
     expose_value=False,
-    help="Trust the run folder, ./callmark.toml and .env, now and from now on: allow the commands, imports and requests that they "
-    "specify (works anywhere on the command line).",
+    help="Trust the run folder, ./callmark.toml and .env for this and all later commands: allow the commands, imports and requests that "
+    "they specify (works anywhere on the command line).",
 )
 def callmark() -> None:
     """Measure tool calling: does the model call the right tool with the right arguments?

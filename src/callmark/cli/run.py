@@ -89,7 +89,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     metavar="N",
     type=NATURAL_NUMBER,
     show_default="5",
-    help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
+    help="Maximum retries after a failed request (timeout, HTTP 429 or 5xx, closed connection, invalid body).",
 )
 @option(
     "--max-cost",
@@ -122,7 +122,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process",
-    help="Evaluator: call, schema, process, or your own as MODULE:NAME. Repeatable.",
+    help="Evaluator: call, schema, process, trajectory, decision, or your own as MODULE:NAME. Repeatable.",
 )
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="model and time", help="Name of the run.")

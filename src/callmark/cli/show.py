@@ -39,7 +39,7 @@ def command(
     as_json: bool,
     options: DatasetOptions,
 ) -> None:
-    """Show one row as it was understood.
+    """Show one row as callmark parses it.
 
     Shows its format, messages, tool calls and results, expected calls and tools; then what is malformed and why, and which fields of the
     row are not used. Shows the first row of the file unless an option selects another. Long text is shortened.

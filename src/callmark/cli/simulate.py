@@ -63,7 +63,7 @@ from callmark.errors import BadInput
     metavar="N",
     type=NATURAL_NUMBER,
     show_default="5",
-    help="Maximum retries after a timeout, HTTP 429 or HTTP 5xx.",
+    help="Maximum retries after a failed request (timeout, HTTP 429 or 5xx, closed connection, invalid body).",
 )
 @option(
     "--max-cost",

@@ -79,7 +79,7 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     metavar="N",
     type=POSITIVE_INTEGER,
     show_default=f"{NUMBER}, or one per scenario in --scenarios",
-    help="Number of conversations or scenarios.",
+    help="Number of conversations or scenarios; with --scenarios-only, by default as many as the templates specify.",
 )
 @option("--seed", group="Run", metavar="N", type=Integer(), default=SEED, show_default=True, help="Random seed.")
 @option("--resume", group="Run", is_flag=True, help="Resume an interrupted run: simulate missing conversations and retry errors.")

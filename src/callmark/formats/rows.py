@@ -136,7 +136,8 @@ class Rows:
             self._stream = decompress(self._file, self.compression)
         head = cast("io.BufferedReader", self._stream).peek(BUFFER)
         if head.startswith(_UTF16):
-            raise BadInput(f"{self.name}: expected UTF-8, got UTF-16", f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name}")
+            hint = f"Convert it first: iconv -f UTF-16 -t UTF-8 {self.name} > utf8.jsonl"
+            raise BadInput(f"{self.name}: expected UTF-8, got UTF-16", hint)
         if b"\0" in head:
             raise BadInput(f"{self.name}: expected JSON or JSONL, got a binary file")
         line, before = b"", 0  # `before` counts white space at the beginning of a line that is longer than the buffer
@@ -290,7 +291,7 @@ def _rejoined(data: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
 
 def _json_files_hint(path: str) -> str:
     found = sorted(entry.name for entry in Path(path).iterdir() if ".json" in entry.name)[:5]
-    return f"Files in it: {', '.join(found)}." if found else ""
+    return f"Files in it include {', '.join(found)}." if found else ""
 
 
 def _is_multiline_object(first: bytes) -> bool:

@@ -18,7 +18,7 @@ class VllmProvider(ChatProvider, frozen=True, kw_only=True):
         name, at, address = rest.partition("@http")
         name = scrub(name.strip())
         if not at or not name:
-            missing = "a model name before" if at else "a URL that starts with http:// after"
+            missing = "a model name before" if at else "a URL that starts with http:// or https:// after"
             raise BadInput(f"expected {missing} the @, as in {self.example}, got {mask_address(f'{self.name}:{rest}', keys)}")
         address = f"http{address}"
         url = read_url(address, keys, where="the URL after the @", example=self.url)

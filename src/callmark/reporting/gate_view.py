@@ -35,7 +35,7 @@ def show_measures(console: Console, metrics: Mapping[str, Metric], summary: Summ
     if trials is not None and trials.pass_rates:
         most = max(rate.k for rate in trials.pass_rates)
         span = "" if most == 1 else f" … pass^{most}"
-        labels[f"pass^1{span}"] = "all of k trials pass"
+        labels[f"pass^1{span}"] = "all k trials pass"
         labels[f"pass@1{span.replace('^', '@')}"] = "at least one of k trials passes"
     names = {name: escape_breaks(name) for name in labels}  # in full: they are to be typed
     width = min(max(map(len, names.values()), default=0), _MAX_NAME)

@@ -157,7 +157,7 @@ def _metric_texts(
         if definition is not None and definition.bands and not definition.checks:
             text.append(f" ({definition.band_range(estimate.mean, estimate.low, estimate.high)})", style="dim")
         if estimate.n < scored:  # not applicable to every case
-            text.append(f" ({estimate.n:,} of {scored:,} cases)", style="dim")
+            text.append(f" ({estimate.n:,} of {scored:,} predictions)", style="dim")
         yield text
 
 
