@@ -100,7 +100,7 @@ def lines_input(random: Random, corpus: Sequence[bytes]) -> bytes:
     else:
         data = mutate_bytes(data, random, corpus)
     if random.random() < 0.05:
-        data = gzip.compress(data, 1)
+        data = gzip.compress(data, 1, mtime=0)
         data = mutate_bytes(data, random, corpus) if random.random() < 0.5 else data
     return data
 
