@@ -6,27 +6,33 @@ valid only as a value (`default`, `const`, in `enum`), so any other null shows t
 
 from typing import Any
 
+from callmark.calls.strict import DEEPEST
+
 _SCHEMA_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUE_KEYS = frozenset({"default", "const", "example"})
 _DATA_KEYS = frozenset({"enum", "examples", "required", *_VALUE_KEYS})  # hold data, not schemas
 
 
 def is_padded(schema: Any) -> bool:
-    """Return whether a schema has a null that is not a value."""
-    if isinstance(schema, list):
-        return any(map(is_padded, schema))
-    if not isinstance(schema, dict):
-        return False
-    for key, inner in schema.items():
-        if inner is None:
-            if key not in _VALUE_KEYS:
-                return True
-        elif key in _SCHEMA_MAPS and isinstance(inner, dict):
-            if any(one is None or is_padded(one) for one in inner.values()):
-                return True
-        elif key not in _DATA_KEYS and is_padded(inner):
-            return True
-    return False
+    """Return whether a schema has a null that is not a value. A schema that is nested more deeply than any table is not padded."""
+    rest = [(schema, 0)]
+    padded = False
+    while rest:
+        part, depth = rest.pop()
+        if depth > DEEPEST:
+            return False
+        if isinstance(part, list):
+            rest += [(one, depth + 1) for one in part]
+        elif isinstance(part, dict):
+            for key, inner in part.items():
+                if inner is None:
+                    padded = padded or key not in _VALUE_KEYS
+                elif key in _SCHEMA_MAPS and isinstance(inner, dict):
+                    padded = padded or None in inner.values()
+                    rest += [(one, depth + 1) for one in inner.values()]
+                elif key not in _DATA_KEYS:
+                    rest.append((inner, depth + 1))
+    return padded
 
 
 def without_padding(schema: Any) -> Any:
