@@ -159,7 +159,8 @@ def test_consent_is_for_one_folder_one_place_and_one_action(cli: Cli, monkeypatc
     assert "runs/copy is not trusted" in cli("run", "runs/copy", "--resume").err
     (workdir.parent / "other").mkdir()
     monkeypatch.chdir(workdir.parent / "other")  # where agent.py may be another module
-    assert "../work/runs/mine is not trusted" in cli("run", "../work/runs/mine", "--resume").err
+    run = f"../{workdir.name}/runs/mine"
+    assert f"{run} is not trusted" in cli("run", run, "--resume").err
     monkeypatch.chdir(workdir)
     manifest = Path("runs/mine/run.json")
     manifest.write_text(manifest.read_text().replace("python:agent:predict", "python:agent:score"))
