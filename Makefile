@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks compat proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,7 +100,8 @@ PROOF_agents := openai-agents==0.24.0
 PROOF_pydantic_ai := 'pydantic-ai-slim[openai]==2.66.0'
 PROOF_inspect := inspect-ai==0.3.285 openai==3.51.0
 PROOF_datasets := datasets==5.2.0
-PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets
+PROOF_trl := torch==2.13.0 trl==1.16.0  # a newer torch brings gigabytes of GPU libraries
+PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl
 
 # Packages that write files, each in its own environment, with the version that wrote the fixtures.
 $(PEERS)/formats/%/installed:
@@ -112,6 +113,35 @@ $(PEERS)/formats/%/installed:
 formats-proof: $(VENV)/developed $(PROOF_PACKAGES:%=$(PEERS)/formats/%/installed) $(PEERS)/sglang/installed   ## let packages write their formats again and compare how they are read; compare the text formats with the parsers of a serving engine
 	$(BIN)/python -m tests.formats.packages --environments $(PEERS)/formats
 	$(BIN)/python benchmarks/text_parsers.py --sglang $(PEERS)/sglang/bin/python
+
+FRAMEWORK_langgraph := langgraph==1.2.22 langchain==1.4.7 langchain-openai==1.7.3
+FRAMEWORK_openai-agents := openai-agents==0.24.0
+FRAMEWORK_pydantic-ai := 'pydantic-ai-slim[openai]==2.66.0'
+FRAMEWORK_agent-framework := agent-framework-core==1.23.0 agent-framework-openai==1.17.0
+FRAMEWORK_semantic-kernel := semantic-kernel==1.45.0
+FRAMEWORK_adk := google-adk==2.13.0 litellm==1.106.2
+FRAMEWORKS := langgraph openai-agents pydantic-ai agent-framework semantic-kernel adk
+
+# Agent frameworks, each in its own environment, together with callmark.
+$(PEERS)/frameworks/%/installed: pyproject.toml
+	@echo "installing $(FRAMEWORK_$*) and callmark …"
+	@$(PYTHON) -m venv $(PEERS)/frameworks/$*
+	@$(PEERS)/frameworks/$*/bin/python $(PEER_PIP) $(FRAMEWORK_$*) -e .
+	@touch $@
+
+frameworks: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed)   ## put the same agent under test in six frameworks and by hand, and compare calls and grades
+	$(BIN)/python -m tests.frameworks --environments $(PEERS)/frameworks
+
+# Versions of the MCP SDK, with what its tests need.
+$(PEERS)/mcp/%/installed: pyproject.toml
+	@echo "installing mcp $* and callmark …"
+	@$(PYTHON) -m venv $(PEERS)/mcp/$*
+	@$(PEERS)/mcp/$*/bin/python $(PEER_PIP) mcp==$* -e . pytest pytest-timeout hypothesis
+	@touch $@
+
+MCP_VERSIONS := 1.26.0 1.30.0 2.3.0
+compat: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed) $(MCP_VERSIONS:%=$(PEERS)/mcp/%/installed)   ## install callmark beside each framework and each version of the MCP SDK, and measure the default install
+	$(BIN)/python -m tests.frameworks.compat --environments $(PEERS)
 
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py

@@ -76,8 +76,9 @@ def _ends(mean: Numbers, c: Numbers) -> Ends:
 
 
 def _excess(values: Numbers) -> Numbers:
-    squares = (values**2).sum(1)
-    share = (values**4).sum(1) / numpy.where(squares < 1e-12, 1, squares) ** 2 - 1 / values.shape[1]
+    squared = values * values
+    squares = squared.sum(1)
+    share = (squared * squared).sum(1) / numpy.where(squares < 1e-12, 1, squares) ** 2 - 1 / values.shape[1]
     return numpy.where(squares < 1e-12, 1e-9, numpy.maximum(share, 1e-9))
 
 

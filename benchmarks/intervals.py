@@ -12,9 +12,9 @@ correlation between 0 and .6 (beta-binomial), and scores that are 0 or 1; 0, .5 
 The intervals are computed by `interval_arrays`, which is compared with the product in every cell; p-values by the product itself, for the
 runs whose interval excludes 0, in cells where these are too many.
 
-    python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1] [--every 1]
+    python benchmarks/intervals.py [--repetitions 2000] [--jobs 2] [--seed 1] [--every 1] [--part 0]
 
-`--every 10` simulates every tenth cell.
+`--every 10` simulates every tenth cell; with `--part 1` to `--part 9` the other cells, without deciding early and power.
 """
 
 import argparse
@@ -186,9 +186,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=1, help="simulate every n-th cell only")
+    parser.add_argument("--part", type=int, default=0, help="of --every, the first cell")
     options = parser.parse_args()
     began = time.perf_counter()
-    cells = [Cell(*values) for values in product(CONVERSATIONS, SIZES, MEANS, CORRELATIONS, SCORES)][:: options.every]
+    cells = [Cell(*values) for values in product(CONVERSATIONS, SIZES, MEANS, CORRELATIONS, SCORES)][options.part :: options.every]
     early = [Cell(*values) for values in product(EARLY_CONVERSATIONS, ("1", "1-5"), (0.5, 0.9), (0.0, 0.3), SCORES[:2])]
     powered = [
         (Cell(*values), drop) for drop in (0.05, 0.1) for values in product((30, 100, 500), ("1", "1-5"), (0.7, 0.9), (0.1,), SCORES[:1])
@@ -206,12 +207,19 @@ def main() -> int:
                 shares = list(pool.map(measure_positives, jobs))
                 title = f"  {len(again)} cells above {LEVEL:.0%}, simulated again with {AGAIN} times as many runs"
                 failed += report_positives(title, again, shares) > LEVEL + SAMPLING_ERROR
+        if options.part:
+            return finish(failed, began)
         shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early[:: ceil(options.every / 4)]]))
         failed += report_looks(shares, options.repetitions)
         power = list(pool.map(measure_power, [(cell, drop, min(options.repetitions, 500), options.seed) for cell, drop in powered]))
     for (cell, drop), share in zip(powered, power, strict=True):
         print(f"power: {cell.conversations:3} conversations of {cell.sizes:>3}, mean {cell.mean:g}, drop of {drop:g}: {share:.2f}")
-    print(f"{'FAILED' if failed else 'ok'}   {time.perf_counter() - began:.0f} s")
+    return finish(failed, began)
+
+
+def finish(failed: int, began: float) -> int:
+    """Print the verdict and return the exit status."""
+    print(f"{'FAILED' if failed else 'ok'}   {time.perf_counter() - began:.0f} s", flush=True)
     return 1 if failed else 0
 
 

@@ -2,7 +2,7 @@
 
 Each page runs in an empty folder of its own, block by block:
 
-- `console`: each line after `$ ` is a command, and the lines below it are its output, checked in order; `…` stands for any text.
+- `console`: each line after `$ ` is a command, and the lines below it are its whole output; `…` stands for any text (see `check_output`).
   A comment `# exit status N` names an exit status other than 0. A backslash at the end continues a command on the next line.
 - A block with `title="NAME"`, or whose first line is `# NAME.EXTENSION`, is a file: it is written, not run.
 - `python`: a program, or a doctest if it begins with `>>>`. A `text` block that follows a program is what the program prints.
@@ -103,11 +103,27 @@ def check_command(cli: Cli, command: str, quoted: str) -> None:
 
 
 def check_output(source: str, quoted: str, printed: str) -> None:
-    """Check that every line and every piece between two `…` is printed, in order. The time of day may differ."""
-    rest = TIME.sub("(time)", printed)
-    for piece in filter(None, map(str.strip, re.split("[…\n]", TIME.sub("(time)", quoted)))):
-        _, found, rest = rest.partition(piece)
-        assert found, f"{source}\ndoes not print {piece!r}:\n{printed}"
+    """Check that the quoted lines are what is printed, whole and one after the other. The time of day may differ.
+
+    `…` within a line stands for any text of that line; on a line of its own, for any number of lines. Blank lines and white space at the
+    end of a line do not count. A command without any quoted output is not checked.
+    """
+    shown, rest = output_lines(quoted), output_lines(printed)
+    gap = not shown
+    for line in shown:
+        if line.strip() == "…":
+            gap = True
+            continue
+        pattern = re.compile(".*".join(map(re.escape, line.split("…"))))
+        found = next((index for index, candidate in enumerate(rest if gap else rest[:1]) if pattern.fullmatch(candidate)), None)
+        assert found is not None, f"{source}\ndoes not print {line!r}{'' if gap else ' next'}:\n{printed}"
+        rest, gap = rest[found + 1 :], False
+    assert gap or not rest, f"{source}\nprints more than the page shows, which has no `…` at the end:\n" + "\n".join(rest)
+
+
+def output_lines(text: str) -> list[str]:
+    """Return the lines that are not blank, without the time of day."""
+    return [line.rstrip() for line in TIME.sub("(time)", text).splitlines() if line.strip()]
 
 
 def run_doctest(text: str, names: dict[str, object]) -> None:
@@ -127,6 +143,8 @@ def test_page_runs_as_written(
     monkeypatch.setattr(sys, "path", [*sys.path])  # callmark adds the current folder
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # `python` and `callmark` of this environment
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # other plugins of this environment take seconds to import
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p callmark -p xdist")
     printed: str | None = None  # by the program just before
     names: dict[str, object] = {}
     for block in blocks(read(page)):
@@ -148,7 +166,7 @@ def test_page_runs_as_written(
             printed = "".join(run_checked(cli, line) for line in block.text.splitlines())
         elif block.language == "text" and previous is not None:
             if "…" in block.text:
-                check_output("The program", block.text, previous)
+                check_output("The program", f"…\n{block.text}", previous)
             else:
                 assert previous == block.text
 

@@ -161,8 +161,8 @@ ROWS: dict[str, tuple[Callable[[], str], str]] = {
     "a trial of 5,000 digits": (lambda: f'{{"id": "q1", "trial": {"1" * 5000}, "tool_calls": []}}', "p.jsonl, line 1: "),
     "bytes that are no text": (lambda: '{"id": "q1", "tool_calls": [], "x": "\udcff"}', "not valid UTF-8: byte 0xff"),
     "a megabyte of keys": (lambda: json.dumps({f"k{at}" * 10: at for at in range(20_000)}), "no prediction found"),
-    "a megabyte for a key": (lambda: json.dumps({"k" * MEGABYTE: 1}), "text or error, got the keys kkkkkkkk"),
-    "escapes for a key": (lambda: json.dumps({ESCAPES: 1}), "text or error, got the keys \\x1b[31mred"),
+    "a megabyte for a key": (lambda: json.dumps({"k" * MEGABYTE: 1}), "text or error, got the key kkkkkkkk"),
+    "escapes for a key": (lambda: json.dumps({ESCAPES: 1}), "text or error, got the key \\x1b[31mred"),
 }
 
 

@@ -40,10 +40,18 @@ _watched: list[str] | None = None  # what happened in this process, while it is 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
     if _watched is None:
         return
+    if event == "subprocess.Popen" and _is_guarded_git(arguments[1]):
+        return
     if event in _PROCESSES or event in ("socket.connect", "socket.getaddrinfo"):
         _watched.append(f"{event} {arguments}")
     elif event == "import" and str(arguments[0]).startswith("evil"):
         _watched.append(f"import {arguments[0]}")
+
+
+def _is_guarded_git(command: Any) -> bool:
+    """Return whether a command asks Git for the state of this folder; tests/runs/test_git_state.py shows that it runs nothing else."""
+    asked = {"config", "status", "check-attr"}
+    return command[:4] == [shutil.which("git"), "-C", ".", "--no-pager"] and not asked.isdisjoint(command)
 
 
 sys.addaudithook(_watch)

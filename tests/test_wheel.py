@@ -82,7 +82,7 @@ def test_callmark_comes_from_the_wheel(shell: Shell, environment: Path) -> None:
 def test_quick_start_runs_as_printed(shell: Shell) -> None:
     script, output = (block for block in blocks(read(ROOT / "README.md")) if block.language in ("bash", "text"))
     assert script.language == "bash"
-    check_output("The quick start", output.text, shell.run(f"set -e\n{script.text}"))
+    check_output("The quick start", f"…\n{output.text}", shell.run(f"set -e\n{script.text}"))
     assert (shell.folder / "report.html").stat().st_size > 100_000
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
     from callmark.api.scenarios import synth_scenarios
+    from callmark.api.testing import assert_calls
     from callmark.api.tools import tools
     from callmark.calls.confirmation import is_confirmation
     from callmark.calls.text.text_format import ParsedText, TextFormat
@@ -39,19 +40,22 @@ if TYPE_CHECKING:
     from callmark.grading.evaluator import Evaluator, Metric, Result
     from callmark.grading.grade import Grade
     from callmark.grading.record import GradeRecord
+    from callmark.integrations.pytest_cases import cases
+    from callmark.models.endpoint import EndpointSettings, PollRequest, StartRequest
     from callmark.models.keys import Keys
     from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings
     from callmark.models.provider import Provider, Spec
     from callmark.runs.compare import compare
+    from callmark.runs.git_state import GitState
     from callmark.runs.grade import GradeOptions
     from callmark.runs.run import Run
-    from callmark.simulation.agents import AgentProvider
+    from callmark.simulation.agents import AgentProvider, AgentSettings
     from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
     from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
     from callmark.simulation.users.provider import UserProvider
     from callmark.synthesis.synth import synth
     from callmark.synthesis.world import World
-    from callmark.types import Call, Case, Conversation, Fault, Finding, Message, Note, Place, Prediction, Tool, Usage
+    from callmark.types import Call, Case, Conversation, Fault, Finding, Message, Note, Place, Prediction, ReplyChecks, Tool, Usage
 
 _NAMES_BY_MODULE = {
     "callmark.analysis.summary": ("Summary",),
@@ -61,6 +65,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
     "callmark.api.scenarios": ("synth_scenarios",),
+    "callmark.api.testing": ("assert_calls",),
     "callmark.api.tools": ("tools",),
     "callmark.calls.confirmation": ("is_confirmation",),
     "callmark.calls.text.text_format": ("ParsedText", "TextFormat"),
@@ -72,13 +77,16 @@ _NAMES_BY_MODULE = {
     "callmark.grading.evaluator": ("Evaluator", "Metric", "Result"),
     "callmark.grading.grade": ("Grade",),
     "callmark.grading.record": ("GradeRecord",),
+    "callmark.integrations.pytest_cases": ("cases",),
     "callmark.models.keys": ("Keys",),
+    "callmark.models.endpoint": ("EndpointSettings", "PollRequest", "StartRequest"),
     "callmark.models.model": ("Capabilities", "Model", "ModelError", "ModelFailure", "ModelSettings"),
     "callmark.models.provider": ("Provider", "Spec"),
     "callmark.runs.compare": ("compare",),
+    "callmark.runs.git_state": ("GitState",),
     "callmark.runs.grade": ("GradeOptions",),
     "callmark.runs.run": ("Run",),
-    "callmark.simulation.agents": ("AgentProvider",),
+    "callmark.simulation.agents": ("AgentProvider", "AgentSettings"),
     "callmark.simulation.session": (
         "Agent",
         "NullContext",
@@ -95,13 +103,27 @@ _NAMES_BY_MODULE = {
     "callmark.simulation.users.provider": ("UserProvider",),
     "callmark.synthesis.synth": ("synth",),
     "callmark.synthesis.world": ("World",),
-    "callmark.types": ("Call", "Case", "Conversation", "Fault", "Finding", "Message", "Note", "Place", "Prediction", "Tool", "Usage"),
+    "callmark.types": (
+        "Call",
+        "Case",
+        "Conversation",
+        "Fault",
+        "Finding",
+        "Message",
+        "Note",
+        "Place",
+        "Prediction",
+        "ReplyChecks",
+        "Tool",
+        "Usage",
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
     "Agent",
     "AgentProvider",
+    "AgentSettings",
     "Attempt",
     "BadInput",
     "BrokenRow",
@@ -111,11 +133,13 @@ __all__ = [
     "Case",
     "Conversation",
     "Dataset",
+    "EndpointSettings",
     "Evaluator",
     "EvaluatorError",
     "Fault",
     "Finding",
     "Format",
+    "GitState",
     "Grade",
     "GradeOptions",
     "GradeRecord",
@@ -130,13 +154,16 @@ __all__ = [
     "NullContext",
     "ParsedText",
     "Place",
+    "PollRequest",
     "Prediction",
     "Provider",
     "ReadContext",
+    "ReplyChecks",
     "Result",
     "Run",
     "Session",
     "Spec",
+    "StartRequest",
     "State",
     "StorageError",
     "Summary",
@@ -153,6 +180,8 @@ __all__ = [
     "UserSession",
     "UserTurn",
     "World",
+    "assert_calls",
+    "cases",
     "compare",
     "convert",
     "expand",

@@ -1,4 +1,4 @@
-"""Read `callmark.toml`: evaluator options, match rules, grounding, named models and the gate. Every key is optional.
+"""Read `callmark.toml`: evaluator options, match rules, grounding, named models and agents, and the gate. Every key is optional.
 
     [evaluators]
     use = ["call", "process", "my_evaluators:Politeness"]
@@ -20,6 +20,10 @@
     [evaluators."my_evaluators:Politeness"]
     words = ["please"]                  # keyword arguments for the class
 
+    [reply]                             # checks of the text of every reply
+    not_contains = ["as an AI"]
+    max_words = 150
+
     [match]
     "*.description" = {"$any" = true}
 
@@ -33,6 +37,13 @@
     model = "vllm:tuned@http://localhost:8000"
     temperature = 0
     price = { input = 0.1, output = 0.4 }      # per million tokens
+
+    [agents.support]                    # callmark simulate scenarios.jsonl --agent support
+    url = "https://bot.example.com/chat"
+    api_key_env = "SUPPORT_TOKEN"
+    body = { text = "{message}", conversation = "{session}" }
+    reply = "/answer/text"
+    calls = "/answer/tool_calls"
 
     [gate]                              # callmark gate runs/tuned
     min = { "call.score" = 0.9 }
@@ -57,23 +68,26 @@ from callmark.analysis.gate import Gate
 from callmark.calls.argument_patterns import pattern_problem
 from callmark.calls.match_rules import read_match_rules
 from callmark.calls.messages import explain_validation_error
+from callmark.calls.reply_checks import read_reply_checks
 from callmark.calls.strict import scrub
 from callmark.calls.yaml_text import read_yaml
 from callmark.errors import BadInput
 from callmark.formats.regular_files import read_at_most, read_regular
 from callmark.grading.evaluators.policy_rules import read_rules
 from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings, find_evaluator, find_source
+from callmark.models.endpoint import EndpointSettings, check_endpoint
 from callmark.models.model import ModelSettings
 from callmark.wording import did_you_mean
 
 FILE_NAME = "callmark.toml"
-_KEYS = ("evaluators", "match", "tools", "grounding", "models", "gate")
+_KEYS = ("evaluators", "reply", "match", "tools", "grounding", "models", "agents", "gate")
 _MAX_BYTES = 50_000_000  # of a file
+_AGENT_SETTINGS = ("api_key_env", "price", "concurrency", "rpm", "timeout", "retries")  # of a model that an agent has too
 _SECRETS = ("api_key", "key", "token", "password", "authorization")
 
 
 class Config(Struct, frozen=True):
-    """The content of `callmark.toml`: grading settings, models by name, and the thresholds of the gate.
+    """The content of `callmark.toml`: grading settings, models and agents by name, and the thresholds of the gate.
 
     `found` is the path of a file that was found in the current folder. What it runs, imports or sends needs the user's consent
     (`trust.py`). It is empty for a file that the user named.
@@ -105,10 +119,13 @@ def read_config(path: str | None = None) -> Config:
         _refuse_unknown_keys(tables, _KEYS)
         return Config(
             msgspec.structs.replace(
-                parse_grading(tables.get("evaluators", {}), tables.get("match", {}), tables.get("tools", {}), folder=file.parent),
+                _with_reply_checks(
+                    parse_grading(tables.get("evaluators", {}), tables.get("match", {}), tables.get("tools", {}), folder=file.parent),
+                    tables.get("reply", {}),
+                ),
                 ungrounded=parse_grounding(tables.get("grounding", {})),
             ),
-            parse_models(tables.get("models", {})),
+            _join_models(parse_models(tables.get("models", {})), parse_agents(tables.get("agents", {}))),
             parse_gate(tables.get("gate", {})),
             found="" if path else FILE_NAME,
         )
@@ -145,6 +162,22 @@ def parse_grading(evaluators: Any, match: Any, tools: Any = None, *, folder: Pat
     except BadInput as error:
         raise _in_table("[match]", error, "match: ") from None
     return msgspec.structs.replace(settings, match=rules, read_only=_parse_tools({} if tools is None else tools))
+
+
+def _with_reply_checks(settings: GradingSettings, table: Any) -> GradingSettings:
+    """Return the settings with the checks of the table `[reply]`, which are an option of the evaluator `reply`."""
+    if not isinstance(table, dict):
+        raise BadInput(f"reply: expected a table, got {table!r:.80}", "Start the table with [reply].")
+    if not table:
+        return settings
+    if "checks" in settings.options.get("reply", {}):
+        raise BadInput("the checks of replies are given twice: in [reply] and in [evaluators.reply]", "Keep those in [reply].")
+    checks = _without_dates(table)
+    try:
+        read_reply_checks(checks, "[reply]")
+    except BadInput as error:
+        raise BadInput(str(error).replace("[reply].", "[reply] ", 1), error.hint) from None
+    return settings.with_options("reply", checks=checks)
 
 
 def parse_grounding(table: Any) -> tuple[str, ...]:
@@ -186,6 +219,13 @@ def parse_models(tables: Any) -> dict[str, ModelSettings]:
     if not isinstance(tables, dict):
         raise BadInput(f"models: expected a table for each model, got {tables!r}", "Start each model with [models.NAME].")
     return {name: _parse_model(name, table) for name, table in tables.items()}
+
+
+def parse_agents(tables: Any) -> dict[str, ModelSettings]:
+    """Return the agents of the tables `[agents.NAME]`. Invalid settings raise `BadInput` that names the agent."""
+    if not isinstance(tables, dict):
+        raise BadInput(f"agents: expected a table for each agent, got {tables!r}", "Start each agent with [agents.NAME].")
+    return {name: _parse_agent(name, table) for name, table in tables.items()}
 
 
 def parse_gate(table: Any) -> Gate:
@@ -318,19 +358,56 @@ def _parse_model(name: str, table: Any) -> ModelSettings:
     where = f"[models.{name}]"
     if not isinstance(table, dict):
         raise BadInput(f"[models] {name}: expected a table, got {table!r}", f"Start the table with {where}.")
-    for key in table:
-        if key.lower() in _SECRETS:
-            raise BadInput(
-                f"{where} {key}: API keys do not belong in this file",
-                'Set api_key_env = "NAME" to the name of the environment variable that holds the key.',
-            )
-    _refuse_unknown_keys(table, ModelSettings.__struct_fields__, where=f"{where}: ")
+    _refuse_keys(table, where)
+    _refuse_unknown_keys(table, tuple(name for name in ModelSettings.__struct_fields__ if name != "endpoint"), where=f"{where}: ")
     try:
         settings = msgspec.convert(_without_dates(table), ModelSettings)
     except msgspec.ValidationError as error:
         raise BadInput(f"{where} {_explain(error)}") from None
     check_model(settings, where)
     return settings
+
+
+def _parse_agent(name: str, table: Any) -> ModelSettings:
+    where = f"[agents.{name}]"
+    if not isinstance(table, dict):
+        raise BadInput(f"[agents] {name}: expected a table, got {table!r}", f"Start the table with {where}.")
+    _refuse_keys(table, where)
+    _refuse_unknown_keys(table, ("url", *EndpointSettings.__struct_fields__, *_AGENT_SETTINGS), where=f"{where}: ")
+    url = table.get("url")
+    if not isinstance(url, str) or not url.strip():
+        raise BadInput(f"{where}: missing key 'url'" if url is None else f"{where} url: expected a URL, got {url!r:.80}")
+    plain = _without_dates(table)
+    try:
+        endpoint = msgspec.convert({key: plain[key] for key in plain if key in EndpointSettings.__struct_fields__}, EndpointSettings)
+        settings = msgspec.convert({key: plain[key] for key in plain if key in _AGENT_SETTINGS}, ModelSettings)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{where} {_explain(error)}") from None
+    try:
+        check_endpoint(url, endpoint)
+    except BadInput as error:
+        raise BadInput(f"{where} {error}", error.hint) from None
+    settings = msgspec.structs.replace(settings, model=f"chatbot:{url.strip()}", endpoint=endpoint)
+    check_model(settings, where)
+    return settings
+
+
+def _join_models(models: dict[str, ModelSettings], agents: dict[str, ModelSettings]) -> dict[str, ModelSettings]:
+    """Return both by name; one name for two raises `BadInput`."""
+    for name in agents:
+        if name in models:
+            raise BadInput(f"[agents.{name}]: [models.{name}] has the same name", "Rename one of them.")
+    return {**models, **agents}
+
+
+def _refuse_keys(table: Mapping[str, Any], where: str) -> None:
+    """Raise `BadInput` for a key of a service in place of the name of its variable."""
+    for key in table:
+        if key.lower() in _SECRETS:
+            raise BadInput(
+                f"{where} {key}: API keys do not belong in this file",
+                'Set api_key_env = "NAME" to the name of the environment variable that holds the key.',
+            )
 
 
 def _explain(error: msgspec.ValidationError) -> str:

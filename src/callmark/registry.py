@@ -96,6 +96,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "policy": "callmark.grading.evaluators.policy:PolicyEvaluator",
         "trajectory": "callmark.grading.evaluators.trajectory:TrajectoryEvaluator",
         "decision": "callmark.grading.evaluators.decision:DecisionEvaluator",
+        "reply": "callmark.grading.evaluators.reply:ReplyEvaluator",
     },
     "models": {
         "openai": "callmark.models.hosted:OPENAI",
@@ -112,7 +113,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "chatbot": "callmark.models.chatbot:PROVIDER",
         "local": "callmark.models.local:PROVIDER",
     },
-    "agents": {},
+    "agents": {
+        "langgraph": "callmark.integrations.langgraph:PROVIDER",
+        "openai-agents": "callmark.integrations.openai_agents:PROVIDER",
+        "pydantic-ai": "callmark.integrations.pydantic_ai:PROVIDER",
+        "agent-framework": "callmark.integrations.agent_framework:PROVIDER",
+        "semantic-kernel": "callmark.integrations.semantic_kernel:PROVIDER",
+        "adk": "callmark.integrations.adk:PROVIDER",
+    },
     "users": {
         "rule-based": "callmark.simulation.users.rule_based.user:USER",
         "script": "callmark.simulation.users.script:USER",
@@ -122,6 +130,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "python": "callmark.simulation.toolboxes.functions:TOOLBOX",
         "recorded": "callmark.simulation.toolboxes.recorded:TOOLBOX",
         "openapi": "callmark.simulation.toolboxes.mock_api:TOOLBOX",
+        "tools": "callmark.simulation.toolboxes.mock_api:TOOL_LIST",
     },
     "worlds": {
         "retail": "callmark.worlds.retail.world:RetailWorld",

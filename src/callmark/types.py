@@ -160,6 +160,24 @@ class Source(Struct, frozen=True):
 Edges = tuple[tuple[int, int], ...]  # indexes of calls: the first of a pair must come before the second
 
 
+class ReplyChecks(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Conditions on the text of a reply; those that are not set are not checked.
+
+    Attributes:
+        contains: Texts that the reply must contain. Case is ignored, and any white space is one space.
+        not_contains: Texts that it must not contain.
+        regex: Pattern (RE2) that must be found in it.
+        max_words: Greatest number of words.
+        json_schema: JSON Schema that it must fit: the whole text is JSON.
+    """
+
+    contains: tuple[str, ...] = ()
+    not_contains: tuple[str, ...] = ()
+    regex: str = ""
+    max_words: int | None = None
+    json_schema: dict[str, Any] | None = None
+
+
 class Case(Conversation, frozen=True, gc=False, kw_only=True):
     """A test: an input and the expected calls.
 
@@ -169,6 +187,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         expected: The expected calls (ground truth); empty if no call is expected.
         alternatives: Other lists of calls that are also correct.
         behavior: What the reply should do where no call is expected: `ask` for information, `answer` or `decline`; empty if not stated.
+        reply: Checks of the text of the reply (`expected_output.reply`); None if there are none.
         dependencies: Which calls must come before which others: pairs of indexes into `expected`, then into each alternative; may be empty.
         source: The conversation, message and call that a decision point was cut from.
         instructions: For a scenario, what the simulated user wants.
@@ -178,6 +197,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
         group: Name of a group of similar cases, such as variants of one task, for consistency across the group.
         data: For a scenario, data for a user that is not a model (rule-based or scripted).
         index: Position among the cases of its file, starting at 0; set when cases are run.
+        file: For a scenario from a folder, the name of its file there, for numbers by file.
         states_expectation: Whether the row says what is expected: calls, or that there are none. False if its `expected_output` has no
             calls and does not say so either.
     """
@@ -185,6 +205,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     expected: tuple[Call, ...] = ()
     alternatives: tuple[tuple[Call, ...], ...] = ()
     behavior: Behavior = ""
+    reply: ReplyChecks | None = None
     dependencies: tuple[Edges, ...] = ()
     source: Source | None = None
     instructions: str = ""
@@ -195,6 +216,7 @@ class Case(Conversation, frozen=True, gc=False, kw_only=True):
     data: dict[str, Any] = {}
     index: int = 0
     states_expectation: bool = True
+    file: str = ""
 
     @property
     def is_scenario(self) -> bool:

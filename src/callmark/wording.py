@@ -1,20 +1,29 @@
-"""Words for messages: a suggestion for a mistyped name, a number with its noun, the end of a sentence, names cut to a width."""
+"""Words for messages: a suggestion for a mistyped name, a number with its noun, the end of a sentence, names cut to a width, the mark of a
+heuristic.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+
+_LEAST_SIMILAR = 0.65  # of a name that is suggested; 0 to 1
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `. Did you mean call.score?` for the closest known word, or an empty text where none is close."""
     from difflib import get_close_matches
 
-    matches = get_close_matches(word, list(known), n=1)
+    matches = get_close_matches(word, list(known), n=1, cutoff=_LEAST_SIMILAR)
     return f". Did you mean {matches[0]}?" if matches else ""
 
 
 def end_sentence(sentence: str) -> str:
     """Return the sentence with a period, unless it ends in punctuation already."""
     return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+
+def mark_heuristic(name: str, is_heuristic: bool) -> str:
+    """Return the name of a metric as it is shown: `decision.behavior (heuristic)` for a heuristic, else unchanged."""
+    return f"{name} (heuristic)" if is_heuristic else name
 
 
 def pluralize(number: int, noun: str) -> str:

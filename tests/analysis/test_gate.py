@@ -1,8 +1,22 @@
 """Conditions that a run must meet."""
 
+from collections import Counter
+
 import pytest
 
-from callmark.analysis.gate import Gate, GateCheck, Measured, check_gate, gate_headline, gate_measures, parse_thresholds
+from callmark.analysis.compare import MetricChange
+from callmark.analysis.gate import (
+    Gate,
+    GateCheck,
+    Measured,
+    check_gate,
+    gate_headline,
+    gate_measures,
+    is_passed_by_noise,
+    parse_thresholds,
+    power_warning,
+)
+from callmark.analysis.intervals import Clusters
 from callmark.errors import BadInput
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.record import GradeRecord
@@ -72,6 +86,37 @@ def test_unbounded_metric_may_exceed_0_to_1() -> None:
 def test_maximum_drop_of_a_metric(bound: float, significant: bool, after: int, met: bool, text: str) -> None:
     gate = Gate(max_drop={"call.score": bound}, baseline="base", significant=significant)
     assert judged(gate, some(after), some(38)) == [GateCheck("max_drop", "call.score", met, text)]
+
+
+@pytest.mark.parametrize(
+    "threshold, changes, warning",
+    [
+        (
+            0.05,
+            Counter({(-1.0, 1): 2, (0.0, 1): 4}),
+            "6 cases are too few to tell: detecting a drop of .05 needs about 840 cases",
+        ),
+        (
+            0.0,
+            Counter({(-1.0, 1): 2, (0.0, 1): 4}),
+            "6 cases are too few to tell: detecting a drop of .333 needs about 19 cases",
+        ),
+        (0.05, Counter({(-1.0, 1): 1}), "1 case is too few to tell"),
+        (0.3, Counter({(-1.0, 1): 36, (0.0, 1): 40, (1.0, 1): 2}), ""),
+    ],
+)
+def test_drop_that_passes_as_noise_is_warned_about_without_power(threshold: float, changes: Clusters, warning: str) -> None:
+    change = MetricChange(1.0, 2 / 3, -1 / 3, -0.8, 0.1, 0.5, True, 2)
+    assert is_passed_by_noise(threshold, change)
+    found = power_warning("call.score", threshold, change, changes)
+    assert found == (f"call.score dropped by .333, which is within noise, but {warning}" if warning else "")
+
+
+@pytest.mark.parametrize("after, noise", [(0.96, True), (0.5, False)])
+def test_small_and_significant_drops_do_not_pass_by_noise(after: float, noise: bool) -> None:
+    change = MetricChange(1.0, after, after - 1, None, None, 0.5, noise, 2)
+    assert not is_passed_by_noise(0.05, change)
+    assert not is_passed_by_noise(0.05, None)
 
 
 def test_drop_is_over_common_cases() -> None:

@@ -177,8 +177,13 @@ def test_intervals_cover_95_percent() -> None:  # benchmarks/intervals.py looks 
     assert 182 <= held <= 199  # 190 are expected
 
 
-def test_intervals_need_no_numpy() -> None:
-    code = (
-        "import sys; from callmark.analysis.intervals import mean_interval; mean_interval({(1.0, 1): 9}); assert 'numpy' not in sys.modules"
-    )
+def test_statistics_need_no_numpy() -> None:
+    code = """
+import sys
+from callmark.analysis.bootstrap import bootstrap
+from callmark.analysis.differences import difference
+from callmark.analysis.intervals import mean_interval
+mean_interval({(1.0, 1): 9}), bootstrap({(1.0, 1): 9, (3.0, 1): 2}), difference({(1.0, 1): 30}, bounded=False)
+assert "numpy" not in sys.modules
+"""
     subprocess.run([sys.executable, "-c", code], check=True)

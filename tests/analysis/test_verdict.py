@@ -93,6 +93,12 @@ def test_outcomes(comparison: Comparison, outcome: Outcome, sentence: str) -> No
     assert (verdict.outcome, verdict.sentence) == (outcome, sentence)
 
 
+def test_heuristic_is_marked() -> None:
+    verdict = judge(compared(call_score=replace(SCORE, heuristic=True), mine_tone=replace(NOISE, heuristic=True)), "base", "tuned")
+    assert verdict.sentence.startswith("tuned is better than base: call.score (heuristic) .668 → .784")
+    assert [each.heuristic for each in verdict.unchanged] == [True]
+
+
 @pytest.mark.parametrize("lower_is_better, outcome", [((), "better"), (("call.score",), "worse")])
 def test_direction_of_the_metric_decides_what_is_better(lower_is_better: tuple[str, ...], outcome: Outcome) -> None:
     assert judge(compared(call_score=SCORE), "base", "tuned", lower_is_better=lower_is_better).outcome == outcome

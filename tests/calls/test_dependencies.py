@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import callmark
 from callmark import Call, Conversation, Message, Tool, grade
 from callmark.calls.dependencies import read_dependencies, recorded_dependencies
 from callmark.errors import BadInput
@@ -94,3 +95,9 @@ def test_calls_of_a_recorded_conversation_are_expected_with_their_dependencies(
 
 def test_empty_conversation_has_no_dependencies() -> None:
     assert recorded_dependencies(()) == ()
+
+
+@pytest.mark.parametrize("after, message", [(["x"], 'no expected call has the ID "x"'), ([0], "a call cannot come after itself")])
+def test_wrong_dependency_of_a_single_call_is_refused(after: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=f"expected\\[0\\].after: {message}"):
+        callmark.grade([{**FIND, "after": after}], [FIND])

@@ -85,7 +85,17 @@ def test_json_has_every_metric_and_every_changed_case(cli: Cli, workdir: Path) -
     )
     found = one["comparison"]
     assert (found["cases"], len(found["fixed"]), found["broken"]) == (40, 18, [])
-    assert found["metrics"]["call.score"].keys() == {"before", "after", "difference", "low", "high", "p", "within_noise", "differing"}
+    assert found["metrics"]["call.score"].keys() == {
+        "before",
+        "after",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "within_noise",
+        "differing",
+        "heuristic",
+    }
     assert found["metrics"]["call.score"]["difference"] == pytest.approx(0.45)
     assert found["faults"] == [
         {"kind": "no_call", "before": 20.0, "after": 2.0, "p": pytest.approx(0.0001, abs=1e-4), "within_noise": False}
@@ -168,8 +178,11 @@ def test_control_characters_in_names_are_escaped(cli: Cli, workdir: Path) -> Non
         (["base", "base"], "callmark: base was given twice.\n"),
         (["base", "tuned", "./tuned/"], "callmark: tuned was given twice.\n"),
         (["base", "nowhere"], "callmark: nowhere: no such run.\n"),
-        (["base", "."], "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines"),
-        (["base", "base/run.json"], "callmark: base/run.json/run.json: cannot be read: Not a directory.\n"),
+        (
+            ["base", "."],
+            "callmark: .: not a run folder: run.json is missing.\nRuns in this folder: base, bent, empty, errors, lines … and ",
+        ),
+        (["base", "base/run.json"], "callmark: base/run.json: expected a run folder, got a file.\n"),
         (["base", "bent"], "callmark: bent/run.json: version: expected 1, got no version.\n"),
         (["base", "ungraded"], "callmark: ungraded: the run has not been graded.\nGrade it with: callmark grade ungraded\n"),
         (

@@ -114,7 +114,9 @@ def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Pat
     path, out, rest = write_rows(tmp_path / "x.jsonl", CONVERSATION, odd, "{"), tmp_path / "y.jsonl", tmp_path / "rest.jsonl"
     stopped = cli("convert", path, "-o", out, "--to", "sharegpt")
     assert stopped.status == 2
-    assert "x.jsonl, line 2: odd: messages[0]: tool calls in a message of user; ShareGPT allows them only for assistant." in stopped.err
+    assert (
+        "x.jsonl, line 2: odd: messages[0]: tool calls in a user message; ShareGPT allows them only in assistant messages." in stopped.err
+    )
     assert "--skip-bad" in stopped.err
     assert not out.exists()
     went = cli("convert", path, "-o", out, "--to", "sharegpt", "--skip-bad", "--rejects", rest)
@@ -128,7 +130,7 @@ def test_row_that_cannot_be_written_stops_or_is_rejected(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize("given, target, sentence", [
     ("decision point", "anthropic", "1:1: a case cannot be written in the Anthropic format, which has no field for expected calls."),
     ("decision point", "sharegpt", "1:1: a case cannot be written in the ShareGPT format, which has no field for expected calls."),
-    ("decision point", "scenarios", "1:1: not a scenario: missing key 'instructions'."),
+    ("decision point", "scenarios", "1:1: expected a scenario, got a conversation or decision point, which has no instructions"),
     ("scenario", "openai", "s1: a scenario cannot be written in the openai format."),
     ("scenario", "deepfabric", "s1: a case cannot be written in the DeepFabric format, which has no field for expected calls."),
 ])  # fmt: skip
@@ -141,7 +143,13 @@ def test_error_for_a_case_names_possible_formats(cli: Cli, tmp_path: Path, given
     stopped = cli("convert", path, "-o", tmp_path / "y.jsonl", "--to", target)
     assert stopped.status == 2
     assert sentence in stopped.err
-    assert "Write decision points with --to openai, scenarios with --to scenarios." in stopped.err
+    if target == "scenarios":
+        assert (
+            "Only scenarios can be converted with --to scenarios; for other rows, choose another format, such as --to openai."
+            in stopped.err
+        )
+    else:
+        assert "Use --to openai for decision points, or --to scenarios for scenarios." in stopped.err
 
 
 def test_decision_points_and_scenarios_keep_their_kind(cli: Cli, tmp_path: Path) -> None:

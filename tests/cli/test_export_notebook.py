@@ -27,7 +27,7 @@ def words(path: str) -> str:
 @pytest.mark.parametrize(
     "grades, expected_text, left_out",
     [
-        ([right("a"), right("b")], ["## What went wrong\n\nNo faults: ", "## Wrong arguments\n\nNo argument was"], "## No scored"),
+        ([right("a"), right("b")], ["## What went wrong\n\nNo faults were", "## Wrong arguments\n\nNo argument was"], "## No scored"),
         ([], ["## No scored cases\n\nThe run has no scored cases", "## Errors\n\nNo errors."], "## What went"),
     ],
     ids=["all right", "no case"],

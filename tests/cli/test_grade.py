@@ -186,6 +186,14 @@ def test_run_without_faults(cli: Cli) -> None:
     assert "Weakest tools" not in completed.out
 
 
+@pytest.mark.parametrize("evaluator", ["state", "decision", "trajectory"])
+def test_faults_that_no_evaluator_looks_for_are_not_called_absent(cli: Cli, evaluator: str) -> None:
+    write_rows(Path("none.jsonl"), prediction_row("q1"), prediction_row("q2"))
+    completed = cli("grade", write_two_cases(), "-p", "none.jsonl", "--evaluator", evaluator)
+    assert completed.status == 0
+    assert "faults" not in completed.out
+
+
 def message(name: str) -> dict[str, Any]:
     return assistant(call(name, {"a": 1}), text="so")
 
@@ -408,7 +416,7 @@ def test_conversation_is_not_a_prediction_for_a_decision_point(cli: Cli) -> None
     write_rows(Path("p.jsonl"), {"id": "q1", "messages": [user("go"), assistant(CORRECT)]})
     check_refused(
         cli("grade", write_two_cases(), "-p", "p.jsonl"),
-        "p.jsonl, line 1: messages: expected a prediction for one decision point, got a whole conversation",
+        "p.jsonl, line 1: messages: expected a prediction for one decision point, got a conversation or test case",
     )
 
 
@@ -506,7 +514,7 @@ def test_evaluator_output_is_not_in_the_json(cli: Cli) -> None:
     assert "look at me" in completed.err
 
 
-@pytest.mark.parametrize("module", ["numpy", "xxhash", "rich"])
+@pytest.mark.parametrize("module", ["re2", "xxhash", "rich"])
 def test_local_file_does_not_shadow_a_module(module: str) -> None:
     Path(f"{module}.py").write_text("raise ImportError('mine')\n")
     completed = run_process("grade", write_two_cases(), "-p", write_half_correct())
@@ -543,7 +551,7 @@ def test_settings_are_read_from_callmark_toml(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("evaluator = 1", "callmark.toml: unknown key 'evaluator'. Did you mean evaluators?\nKnown keys: evaluators, match,"),
+        ("evaluator = 1", "callmark.toml: unknown key 'evaluator'. Did you mean evaluators?\nKnown keys: evaluators, reply, match,"),
         ("[evaluators.call]\nthreshold = 7", "callmark.toml: "),
         ("[evaluators]\nuse = ['cal']", "unknown evaluator 'cal'. Did you mean call?"),
         ("[evaluators]\nuse = []", "no evaluators are selected."),
@@ -618,11 +626,13 @@ def test_run_folder_of_scenarios_has_evaluation_results(cli: Cli) -> None:
     assert means["Reliability.score"] == 1.0
 
 
-def test_stale_evaluation_results_are_removed(cli: Cli) -> None:
+def test_evaluation_results_are_kept_when_graded_with_another_evaluator(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), {"id": "s1", "function_calls": []})
     cli("grade", write_rows(Path("s.jsonl"), SCENARIO), "-p", "p.jsonl", "--name", "p")
+    before = contents("runs/p")
     assert cli("grade", "runs/p", "--evaluator", "call").status == 0
-    assert sorted(contents("runs/p")) == RUN_FILES
+    assert contents("runs/p") == before
+    assert sorted(before) == sorted([*RUN_FILES, *RESULT_FILES])
 
 
 def write_many_cases() -> tuple[str, str, list[str]]:
@@ -727,12 +737,12 @@ def test_run_is_regraded_with_other_settings(cli: Cli) -> None:
     assert "1 prediction ignored: no matching case (the first: zebra)" in completed.out
     assert "1 duplicate prediction ignored" in completed.out
     Path("callmark.toml").write_text('[match]\n"*.a" = {"$any" = true}\n')
-    completed = cli("grade", "runs/p", "--evaluator", "call", "--jobs", "2")
+    completed = cli("grade", "runs/p", "--evaluator", "trajectory", "--jobs", "2")
     assert "Match rule *.a applied to 2 arguments" in completed.out
     assert scores("runs/p") == {"q1": 1.0, "q2": 1.0}
     info = json.loads(Path("runs/p/run.json").read_text())
-    assert info["grading"] == {"evaluators": ["call"], "match": {"*.a": {"$any": True}}}
-    assert list(info["metrics"]) == ["call.score", "call.pass", "call.arguments"]
+    assert info["grading"] == {"evaluators": ["call", "schema", "process", "trajectory"], "match": {"*.a": {"$any": True}}}
+    assert list(dict.fromkeys(name.partition(".")[0] for name in info["metrics"])) == ["call", "schema", "process", "trajectory"]
     assert info["predictions"] == {"name": "p.jsonl", "rows": 4, "unmatched": 1, "repeated": 1, "first_unmatched": "zebra"}
     assert contents("runs/p")["predictions.jsonl"] == before["predictions.jsonl"]
 
@@ -865,6 +875,8 @@ def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[s
     name = {"-p": "--predictions", "-o": "--out"}.get(option[0], option[0])
     is_place = option[0] in ("--name", "-o")
     own = "with runs/p, which is a run: its own predictions are graded again."
+    if option[0] == "--tools":
+        own = "with runs/p, which is a run: its cases already have their tools."
     why = "when a run is graded again: the result is saved in runs/p." if is_place else own
     check_refused(cli("grade", "runs/p", *option), f"{name} cannot be used {why}")
 
@@ -914,7 +926,10 @@ def test_longest_file_name_gives_a_valid_run_name(cli: Cli) -> None:
     [
         (["-p", "nowhere.jsonl"], "nowhere.jsonl: no such file."),
         (["-p", "empty.jsonl"], "empty.jsonl is empty."),
-        (["-p", "eval.jsonl"], "eval.jsonl, line 1: messages: expected a prediction for one decision point, got a whole conversation"),
+        (
+            ["-p", "eval.jsonl"],
+            "eval.jsonl, line 1: messages: expected a prediction for one decision point, got a conversation or test case",
+        ),
         (["-p", "cut.gz"], "cut.gz: the gzip file is truncated or damaged"),
         (["-p", "base.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
         (["-p", "base.jsonl", "--from", "opnai"], "unknown format 'opnai'. Did you mean openai?"),
@@ -1386,5 +1401,5 @@ def test_disagreements_are_printed_by_reason_and_returned_as_json(cli: Cli, tmp_
     assert "Evaluators disagree" not in cli(*arguments, "--name", "b").out
     (group,) = json.loads(cli(*arguments, "--name", "c", "--json").out)["summary"]["details"]["disagreements"]
     assert (group["passes"], group["fails"], group["count"], group["cases"]) == (["process.reliability"], ["call.pass"], 2, ["one", "two"])
-    agreeing = cli("grade", tmp_path / "runs" / "a", "-e", "call", "--disagreements")
+    agreeing = cli(*arguments[:4], "-e", "call", *arguments[8:], "--name", "d", "--disagreements")
     assert "Evaluators do not disagree on any case" in agreeing.out

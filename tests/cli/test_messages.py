@@ -43,7 +43,7 @@ def command_line(command: list[str], path: Path, folder: Path) -> list[str | Pat
         (b'{"messages": [{"role": "user", "content": "\xff"}]}', "line 1: not valid UTF-8: byte 0xff at column 44."),
         (
             b'{"a": 1}',
-            "line 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys a.",
+            "line 1: unknown format: expected the key messages, conversations or expected_function_calls, got the key a.",
         ),
         (gzip.compress(b'{"messages": []}', mtime=0)[:-9], "the gzip file is truncated or damaged"),
     ],
@@ -140,6 +140,9 @@ def test_lint_reports_skipped_bad_rows_as_findings(cli: Cli, tmp_path: Path) -> 
         ),
         (["stats", "x.jsonl", "--tools", "nowhere.json"], "nowhere.json: no such file."),
         (["stats", "x.jsonl", "--tools", "x.jsonl"], "x.jsonl: expected a list of tools, got an object."),
+        (["run", "x.jsonl", "--resume"], "x.jsonl: expected a run folder to resume, got a file."),
+        (["simulate", "x.jsonl", "--resume"], "x.jsonl: expected a run folder to resume, got a file."),
+        (["gate", "x.jsonl", "--max-errors", "0"], "x.jsonl: expected a run folder, got a file."),
     ],
 )
 def test_invalid_command_lines_are_refused(

@@ -89,5 +89,5 @@ def test_rule_about_an_unknown_tool_is_reported(cli: Cli) -> None:
     Path("p.jsonl").write_text(json.dumps({"id": "c1", "tool_calls": [call("book")]}) + "\n")
     Path("rules.yaml").write_text("rules: [{id: known, says: a, never: boo*}, {id: mistyped, says: b, never: bok}]")
     printed = cli("grade", "eval.jsonl", "-p", "p.jsonl", "-e", "policy", "--policy", "rules.yaml").out
-    assert "Rule mistyped can never be broken: no tool matches bok\n" in printed
+    assert "Rule mistyped can never be violated: no tool matches bok\n" in printed
     assert "Rule known" not in printed

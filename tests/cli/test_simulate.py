@@ -157,7 +157,6 @@ BAD_SCENARIOS: list[tuple[str, Any, str]] = [
         "scenarios.jsonl, line 2: ",
     ),
     ("a duplicate id", scenario(0), "scenarios.jsonl, line 2: "),
-    ("no script", scenario(1, data={}), "scenarios.jsonl, line 2: scenario 's1' cannot be simulated because data.script is missing"),
     ("an invalid script", scenario(1, data={"script": [1]}), "scenarios.jsonl, line 2: "),
     ("no JSON", "{", "scenarios.jsonl, line 2: "),
 ]
@@ -216,12 +215,54 @@ def test_invalid_options_are_refused_before_the_first_turn(cli: Cli, arguments: 
     check_refused(cli("simulate", "scenarios.jsonl", *arguments), sentence)
 
 
-def test_piped_scenario_without_a_script_is_refused_before_the_first_turn(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe(monkeypatch, write_rows(workdir / "piped", scenario(0), scenario(1, data={}), scenario(2)).read_bytes())
+def test_piped_scenario_with_an_invalid_script_is_refused_before_the_first_turn(
+    cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe(monkeypatch, write_rows(workdir / "piped", scenario(0), scenario(1, data={"script": []}), scenario(2)).read_bytes())
     completed = simulate(cli, "--name", "mine", file="-")
     assert (completed.status, executed()) == (2, [])
-    assert "standard input, line 2: scenario 's1' cannot be simulated because data.script is missing" in completed.err
+    assert "standard input, line 2: scenario 's1': data.script: expected a list of non-empty lines, got []" in completed.err
     assert not Path("runs/mine").exists()
+
+
+def test_scenario_without_a_script_is_played_by_the_rule_based_user(cli: Cli, workdir: Path) -> None:
+    write_rows(workdir / "scenarios.jsonl", scenario(0), scenario(1, data={}), scenario(2))
+    completed = simulate(cli, "--name", "mine")
+    assert completed.status == 0, completed.err
+    assert completed.err == "callmark: warning: 1 of 3 scenarios has no data.script: the rule-based user plays it.\n"
+    first_turns = {line["case"]: line["transcript"][0]["content"] for line in lines("runs/mine/predictions.jsonl")}
+    assert first_turns["s0"] == "Please add n0."
+    assert "add a note" in first_turns["s1"]
+
+
+BAD_ARGUMENT = [{"functionName": "add_note", "arguments": {"titel": "x"}}]
+
+
+def test_skipped_scenarios_are_all_listed_and_stay_skipped(cli: Cli, workdir: Path) -> None:
+    bad = [scenario(number, expected_function_calls=BAD_ARGUMENT) for number in (1, 3)]
+    write_rows(workdir / "scenarios.jsonl", scenario(0), bad[0], scenario(2), bad[1])
+    completed = simulate(cli, "--name", "mine", "--skip-bad", "--rejects", "rejected.jsonl")
+    assert completed.status == 0, completed.err
+    for number, line in ((1, 2), (3, 4)):
+        listed = (
+            f"callmark: warning: skipped scenarios.jsonl, line {line}: scenario 's{number}' cannot be simulated because it expects add_note"
+        )
+        assert f"{listed} with 'titel', which is not one of its parameters. Did you mean title?" in completed.err
+    assert "callmark: 2 rows could not be used and were skipped (saved to rejected.jsonl)." in completed.err
+    assert [line["line"] for line in lines("rejected.jsonl")] == [2, 4]
+    assert "2 scenarios · scored 2" in completed.out
+    assert "2 scenarios skipped, because the tools do not accept the expected calls" in completed.out
+    assert info("mine")["dataset"]["skipped"] == ["s1", "s3"]
+    graded = cli("grade", "runs/mine")
+    assert (graded.status, "scored 2" in graded.out, "error" in graded.out) == (0, True, False), graded.out + graded.err
+    assert cli("simulate", "runs/mine", "--resume").status == 0
+    assert executed() == ["n0", "n2"]
+
+
+def test_only_scenarios_that_cannot_be_simulated_are_refused(cli: Cli, workdir: Path) -> None:
+    write_rows(workdir / "scenarios.jsonl", scenario(1, expected_function_calls=BAD_ARGUMENT))
+    completed = simulate(cli, "--skip-bad")
+    assert (completed.status, "callmark: scenarios.jsonl: none of its scenarios can be run.\n" in completed.err) == (2, True), completed.err
 
 
 def test_simulation_of_piped_scenarios_can_be_resumed(cli: Cli, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,6 +393,45 @@ def test_simulated_run_can_be_regraded_and_reported(cli: Cli) -> None:
     before = Path("runs/mine/grades.jsonl").read_bytes()
     assert cli("grade", "runs/mine").status == 0
     assert Path("runs/mine/grades.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments, toml, more",
+    [
+        (("--evaluator", "call"), "", {"call"}),
+        (("--evaluator", "process"), "", set()),
+        ((), '[evaluators]\nuse = ["schema"]\n', {"schema"}),
+        (("--evaluator", "trajectory"), '[evaluators]\nuse = ["call"]\n', {"trajectory"}),
+    ],
+)
+def test_grading_again_keeps_every_metric(cli: Cli, workdir: Path, arguments: tuple[str, ...], toml: str, more: set[str]) -> None:
+    simulate(cli, "--name", "mine")
+    before = lines("runs/mine/grades.jsonl")
+    (workdir / "callmark.toml").write_text(toml, encoding="utf-8")
+    assert cli("grade", "runs/mine", *arguments).status == 0
+    after = lines("runs/mine/grades.jsonl")
+    assert {name.partition(".")[0] for name in before[0]["metrics"]} == {"process", "state", "effort"}
+    for old, new in zip(before, after, strict=True):
+        assert {name: new["metrics"][name] for name in old["metrics"]} == old["metrics"]
+        assert {name.partition(".")[0] for name in new["metrics"]} == {"process", "state", "effort"} | more
+    assert cli("grade", "runs/mine").status == 0
+    for old, new in zip(after, lines("runs/mine/grades.jsonl"), strict=True):
+        assert old["metrics"].items() <= new["metrics"].items()
+
+
+def test_evaluator_that_no_longer_exists_is_left_out_with_a_warning(cli: Cli, workdir: Path) -> None:
+    (workdir / "house.py").write_text("def brief(attempt):\n    return 1.0\n", encoding="utf-8")
+    simulate(cli, "--name", "mine", "--evaluator", "process", "--evaluator", "house:brief")
+    (workdir / "house.py").write_text("def concise(attempt):\n    return 1.0\n", encoding="utf-8")
+    sys.modules.pop("house")
+    completed = cli("grade", "runs/mine", "--evaluator", "house:concise", "--trust")
+    assert completed.status == 0, completed.err
+    gone = "callmark: warning: evaluator 'house:brief': module house has no attribute 'brief'. Its metrics are no longer measured.\n"
+    assert gone in completed.err
+    metrics = lines("runs/mine/grades.jsonl")[0]["metrics"]
+    assert "process.reliability" in metrics
+    assert any("concise" in name for name in metrics)
+    assert not any("brief" in name for name in metrics)
 
 
 def test_interrupting_prints_the_resume_command(cli: Cli, workdir: Path) -> None:
@@ -507,7 +587,7 @@ def test_shared_tool_server_is_restarted(cli: Cli, workdir: Path) -> None:
     assert completed.status == 3, completed.err + completed.out
     assert [line["case"] for line in lines("runs/mine/predictions.jsonl") if line.get("error")] == ["s2"]
     assert reliability("mine") == [1.0, 1.0, 1.0]
-    assert len(Path("starts").read_text()) == 3  # once to list the tools, once to begin, once after it died
+    assert len(Path("starts").read_text()) == 2  # once to list the tools and to begin, once after it died
 
 
 def test_tool_server_that_never_starts_is_refused_first(cli: Cli, workdir: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 import callmark
 from tests.chat_server import Response, chat_server
 from tests.conftest import Cli, Result
-from tests.rows import write_rows
+from tests.rows import WEATHER, assistant, call, result, row, user, write_rows
 from tests.runs.kills import KillTime, count_recorded, kill_process, run_to_end
 from tests.simulation.notes_case import lines
 from tests.synthesis.notes_world import TOOLS
@@ -189,15 +189,18 @@ def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.Monkey
         (["-o", "d", "--scenarios", "twice.jsonl"], "twice.jsonl, line 2: duplicate scenario ID 's1'"),
         (["-o", "d", "--scenarios", "scenarios.jsonl", "--balance"], "--balance cannot be used with --scenarios: it only applies"),
         (
-            ["-o", "d", "--tools", "python:notes:Notes"],
-            "callmark cannot plan conversations for these tools: --scenarios and --agent are missing",
+            ["-o", "d", "--tools", "recorded:recorded.jsonl"],
+            "cannot plan conversations for these tools: --scenarios and --agent are missing",
         ),
         (
-            ["-o", "d", "--tools", "python:notes:Notes", "--agent", "python:noting:good"],
+            ["-o", "d", "--tools", "recorded:recorded.jsonl", "--agent", "python:noting:good"],
             "plan conversations for these tools: --scenarios is missing",
         ),
         (["-o", "d", "--tools", "nonsense"], "tools: expected KIND:SOURCE, got 'nonsense'"),
-        (["-o", "d", "--tools", "openapi:a.yaml", "--tools", "python:notes"], "a mock API (openapi:FILE) cannot be combined"),
+        (
+            ["-o", "d", "--tools", "openapi:a.yaml", "--tools", "python:notes"],
+            "a mock API (openapi:FILE, or a list of tools) cannot",
+        ),
         (["-o", "d", "--max-cost", "1"], "--max-cost needs a model: pass one with --agent or --user"),
         (["-o", "d", "--agent", "openai:gpt-4.1-mini", "--max-cost", "1"], "--max-cost: openai:gpt-4.1-mini has no price"),
     ],
@@ -206,6 +209,7 @@ def test_unreachable_model_is_reported_once(cli: Cli, monkeypatch: pytest.Monkey
 def test_invalid_options_are_refused(cli: Cli, workdir: Path, given: list[str], sentence: str) -> None:
     write_rows(workdir / "talks.jsonl", {"messages": [{"role": "user", "content": "x"}]})
     write_rows(workdir / "twice.jsonl", scenario(1), scenario(1))
+    write_rows(workdir / "recorded.jsonl", row(user("x"), assistant(call("get_weather", {"city": "x"})), result("sunny"), tools=[WEATHER]))
     for name, text in (("zero", b"a\0b"), ("latin", b"\xe9"), ("empty", b" \n")):
         (workdir / f"{name}.md").write_bytes(text)
     completed = cli("synth", *given)
@@ -237,9 +241,9 @@ def test_rule_about_an_unknown_tool_gives_a_warning(cli: Cli, workdir: Path) -> 
     rules = [rule.format("a", "never: add_notes"), rule.format("b", 'never: "*note > add_note"'), rule.format("c", 'confirmed: ["x*", y]')]
     (workdir / "rules.yaml").write_text("rules:\n" + "".join(f"  - {each}\n" for each in rules))
     completed = noted(cli, "--policy", "rules.yaml", "-n", "2")
-    assert [line for line in completed.err.splitlines() if "never be broken" in line] == [
-        "callmark: warning: rule a can never be broken: no tool matches add_notes.",
-        "callmark: warning: rule c can never be broken: no tool matches x* or y.",
+    assert [line for line in completed.err.splitlines() if "never be violated" in line] == [
+        "callmark: warning: rule a can never be violated: no tool matches add_notes.",
+        "callmark: warning: rule c can never be violated: no tool matches x* or y.",
     ]
 
 

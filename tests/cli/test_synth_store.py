@@ -65,7 +65,7 @@ def test_resuming_with_a_larger_number_works_repeatedly(cli: Cli, tmp_path: Path
         assert completed.status == 0, completed.out
     completed = cli("synth", "-n", "3", "-o", tmp_path / "out", "--resume", "--system", _policy(tmp_path))
     assert completed.status == 2
-    assert completed.err.endswith("Use the same value to resume the run, or start a new run with another -o.\n")
+    assert completed.err.endswith("Resume with the same options as before, or start a new run with another -o.\n")
 
 
 def _policy(folder: Path) -> Path:

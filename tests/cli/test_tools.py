@@ -42,6 +42,8 @@ def test_every_source_is_printed_as_openai_tools(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / "listed_functions.py").write_text('def act():\n    "Acts."\n', encoding="utf-8")
     (tmp_path / "api.json").write_text('{"openapi": "3.1.0", "paths": {"/": {"get": {"operationId": "act"}}}}', encoding="utf-8")
+    (tmp_path / "tools.json").write_text(json.dumps([TOOL]), encoding="utf-8")
+    (tmp_path / "object.json").write_text(json.dumps({"tools": [TOOL]}), encoding="utf-8")
     call = {"id": "1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
     messages = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "1", "content": "done"}]
     rows = [{"messages": messages, "tools": [TOOL]}, {"messages": messages, "tools": [{**TOOL, "more": 1}]}]
@@ -52,6 +54,8 @@ def test_every_source_is_printed_as_openai_tools(tmp_path: Path, monkeypatch: py
         ("recorded:conversations.jsonl", TOOL),
         ("conversations.jsonl", TOOL),
         ("api.json", OPERATION),
+        ("tools.json", TOOL),
+        ("object.json", TOOL),
     ):
         assert json.loads(printed(source)) == [expected], source
 

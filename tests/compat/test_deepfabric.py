@@ -1,6 +1,9 @@
 """DeepFabric's evaluator: the examples of its documentation, its fields and its messages."""
 
 import json
+import os
+import re
+import textwrap
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ from callmark.errors import BadInput
 from callmark.types import Case, Prediction
 from tests.rows import WEATHER, assistant, call, result, row, tool_call, user, write_rows
 
+SEEDS = Path(os.environ.get("CALLMARK_SEEDS", Path(__file__).parents[3] / "shared" / "seeds"))
+DOCUMENT = next((text for path in sorted(SEEDS.glob("002_*.txt")) if "DeepFabric" in (text := path.read_text(encoding="utf-8"))), "")
 READ_FILE = {"name": "read_file", "parameters": [{"name": "file_path", "type": "str", "required": True}]}
 FIELDS = [
     "sample_id",
@@ -74,6 +79,43 @@ def test_deepfabric_configuration_parameters(predicted: dict[str, Any], correct:
     results = evaluated(rows, [[{"name": "read_file", "arguments": predicted}]])
     assert holds(results.predictions[0]) == correct
     assert results.metrics.overall_score == pytest.approx(overall)
+
+
+@pytest.mark.skipif(not DOCUMENT, reason=f"DeepFabric's metrics page is not in {SEEDS}: set CALLMARK_SEEDS")
+def test_code_of_deepfabric_metrics_page_runs_with_only_the_import_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = [textwrap.dedent(found[2]) for found in re.finditer(r"^( *)```python[^\n]*\n(.*?)^\1```", DOCUMENT, re.DOTALL | re.MULTILINE)]
+    assert len(blocks) == 4
+    results = evaluated([CONVERSATION], [[call("get_forecast")], RuntimeError("no connection")])
+    scores = {"tool_selection": 0.9, "parameter_accuracy": 0.8, "execution_success": 0.7}
+    names: dict[str, Any] = {**scores, "EvaluatorConfig": EvaluatorConfig, "results": results}
+    for block in blocks:
+        exec(block, names)
+    assert names["overall"] == pytest.approx(0.9 * 0.4 + 0.8 * 0.35 + 0.7 * 0.25)
+    assert names["config"].metric_weights == {
+        "tool_selection": 0.5,
+        "parameter_accuracy": 0.3,
+        "execution_success": 0.2,
+        "response_quality": 0,
+    }
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "Sample t:1:",
+        "  Query: weather in Paris?",
+        "  Expected: get_weather",
+        "  Predicted: get_forecast",
+    ]
+
+
+@pytest.mark.parametrize(
+    "correct, band", [(10, "excellent"), (9, "excellent"), (8, "good"), (6, "fair"), (5, "fair"), (4, "poor"), (0, "poor")]
+)
+def test_interpretation_is_the_band_of_the_overall_score(correct: int, band: str) -> None:
+    rows = [record(call("get_weather", {"city": "Bonn"}), name=str(number)) for number in range(10)]
+    results = evaluated(rows, [[call("get_weather", {"city": "Rome"}) if number < correct else call("other")] for number in range(10)])
+    assert results.metrics.interpretation.partition(":")[0] == band
+
+
+def test_interpretation_without_a_processed_sample_is_empty() -> None:
+    assert evaluated([CONVERSATION], [RuntimeError("x"), RuntimeError("y")]).metrics.interpretation == ""
 
 
 def test_deepfabric_evaluation_loop(capsys: pytest.CaptureFixture[str]) -> None:
@@ -355,7 +397,7 @@ def test_positional_arguments_are_rejected() -> None:
         (
             [{"prompt": "x"}],
             [],
-            "the dataset, item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt",
+            "the dataset, item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the key prompt",
         ),
         ([row({"role": 5})], [], "the dataset, item 1: messages[0].role: expected a string, got a number"),
         ([record(CORRECT_CALL), CONVERSATION], [], "the dataset, item 2: t has no expected_output"),

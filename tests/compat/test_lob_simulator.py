@@ -82,13 +82,21 @@ def test_servers_are_closed_when_an_evaluator_fails(here: Path) -> None:
     assert all(map(ends_soon, map(int, Path("pids").read_text().split())))
 
 
-def test_scenario_without_a_script_is_an_error_of_its_row(here: Path) -> None:
-    write_rows(here / "scenarios.jsonl", scenario(0), scenario(1, data={}))
+def test_invalid_script_is_an_error_of_its_row(here: Path) -> None:
+    write_rows(here / "scenarios.jsonl", scenario(0), scenario(1, data={"script": []}))
     found = evaluate(simulator())
     assert [row["outputs.error_message"] for row in found.rows] == [
         None,
-        "scenario 's1' cannot be simulated because data.script is missing",
+        "scenario 's1': data.script: expected a list of non-empty lines, got []",
     ]
+
+
+def test_conversation_that_the_user_did_not_understand_is_an_error_of_its_row(here: Path) -> None:
+    (here / "foreign.py").write_text('def reply(messages, tools):\n    return f"Wie lautet Antwort {len(messages)}?"\n', encoding="utf-8")
+    found = evaluate(simulator(agent="python:foreign:reply", user="rule-based"))
+    assert (found.scored, found.errors) == (0, 4)
+    assert {row["outputs.error_message"] for row in found.rows} == {"the simulated user did not understand the agent"}
+    assert all(len(row["outputs.chat_history"]) > 4 for row in found.rows)
 
 
 def test_simulator_works_inside_a_running_event_loop() -> None:

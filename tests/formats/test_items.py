@@ -53,7 +53,7 @@ def test_a_bad_item_is_named_by_its_number() -> None:
     with pytest.raises(BadInput, match=r"^item 2: messages: expected a list of messages, got a number\.$"):
         list(load([ROW, {"messages": 5}]))
     with pytest.raises(
-        BadInput, match="^item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the keys prompt"
+        BadInput, match="^item 1: unknown format: expected the key messages, conversations or expected_function_calls, got the key prompt"
     ):
         load([{"prompt": "x"}])
     with pytest.raises(BadInput, match="^item 1: cannot be converted to JSON: "):

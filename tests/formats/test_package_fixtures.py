@@ -31,6 +31,8 @@ FORMATS = {
     "inspect_log.json": "inspect-ai",
     "datasets_rows.jsonl": "openai",
     "datasets_rows_objects.jsonl": "openai",
+    "trl_preference.jsonl": "preference",
+    "trl_prompt_completion.jsonl": "prompt-completion",
 }
 WITHOUT_TOOLS = ("langsmith_chain", "openai_agents", "pydantic_ai")  # files that do not name the tools
 WITHOUT_PROMPT = ("openai_agents_input_list",)  # the instructions are the agent's, not the list's

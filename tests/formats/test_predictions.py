@@ -279,7 +279,7 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
     found = read(CONVERSATION, whole=True)
     assert [str(made) for made in found.prediction.calls] == ["f(a=1)", "g()", "f(a=1)"]
     assert (found.case, found.prediction.text, found.text != "raw") == ("s1", "so", True)
-    with pytest.raises(BadInput, match="messages: expected a prediction for one decision point, got a whole conversation"):
+    with pytest.raises(BadInput, match="messages: expected a prediction for one decision point, got a conversation or test case"):
         read(CONVERSATION)
     assert [made.name for made in read({**CONVERSATION, "tool_calls": [call("h")]}, whole=True).prediction.calls] == ["h"]
     assert len(read({**CONVERSATION, "text": "so"}, whole=True).prediction.calls) == 3
@@ -298,18 +298,18 @@ def test_a_whole_conversation_is_a_prediction_for_a_scenario_only() -> None:
         ({"id": "q1", "foo": 1}, "no prediction found: expected calls, tool_calls, output_tools"),
         ({}, "got no keys"),
         ({"id": "q1", "answer": 5}, "answer: expected a string, got a number"),
-        ({"id": "q1", "output": {"foo": 1}}, "output: no prediction found, got the keys foo"),
+        ({"id": "q1", "output": {"foo": 1}}, "output: no prediction found, got the key foo"),
         ({"id": "q1", "choices": {}}, "choices: no prediction found, got no keys"),
         ({"id": "q1", "choices": 5}, "choices: expected a list, got a number"),
-        ({"id": "q1", "message": {"x": 1}}, "message: no prediction found, got the keys x"),
+        ({"id": "q1", "message": {"x": 1}}, "message: no prediction found, got the key x"),
         ({"id": "q1", "choices": [5]}, "choices[0]: expected an object, got a number"),
-        ({"id": "q1", "choices": [{"index": 0}]}, "choices[0]: no prediction found, got the keys index"),
+        ({"id": "q1", "choices": [{"index": 0}]}, "choices[0]: no prediction found, got the key index"),
         (user("hi"), "role: expected 'assistant', got 'user'"),
         ({"id": {}, "tool_calls": []}, "id: expected a string or a number, got an object"),
         ({**HOSTED, "datasource_item": {"id": [1]}}, "datasource_item.id: expected a string or a number, got a list"),
         ({**HOSTED, "datasource_item": {}, "datasource_item_id": -1}, "datasource_item_id: expected an integer of at least 0, got -1"),
         (batch([1]), "response.body: expected an object, got a list"),
-        (batch({"foo": 1}), "response.body: no prediction found, got the keys foo"),
+        (batch({"foo": 1}), "response.body: no prediction found, got the key foo"),
         (
             {"custom_id": "q1", "response": {"status_code": "200", "body": {}}},
             "response.status_code: expected an integer, got a string",

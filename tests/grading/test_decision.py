@@ -85,6 +85,10 @@ def test_share_of_wrong_calls_with_a_hallucinated_value(
         ("Done. Please feel free to reach out if you have further questions.", "answer"),
         ("Paris is the capital of France. How can I assist you further?", "answer"),
         ("Hunde können nicht fliegen.", "answer"),
+        ("Track it at https://shop.example/track?id=7&next=b.", "answer"),
+        ("It is on www.shop.example/?id=7", "answer"),
+        ("Have you seen https://shop.example/track?", "ask"),
+        ("See https://shop.example/?id=7 first. Which order is it?", "ask"),
         ("", "answer"),
         (" \n ", "answer"),
     ],
@@ -93,7 +97,18 @@ def test_behavior_of_a_reply(text: str, behavior: Behavior) -> None:
     assert reply_behavior(text) == behavior
 
 
-@pytest.mark.parametrize("text", ["i am " * 200_000, "?" * 1_000_000, "let me know if " * 100_000, "i can't " * 200_000, "." * 1_000_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i am " * 200_000,
+        "http://?" * 200_000,
+        "www." + "?" * 1_000_000,
+        "?" * 1_000_000,
+        "let me know if " * 100_000,
+        "i can't " * 200_000,
+        "." * 1_000_000,
+    ],
+)
 def test_hostile_reply_has_a_behavior(text: str) -> None:
     assert reply_behavior(text) in ("ask", "decline", "answer")
 
@@ -117,9 +132,7 @@ def test_behavior_is_compared_where_the_case_states_it(stated: Behavior, text: s
     assert list(result.reasons) == ([] if value is None else ["behavior"])
 
 
-def test_behavior_is_marked_as_heuristic_in_its_label() -> None:
-    (metric,) = [metric for metric in DecisionEvaluator.metrics if metric.name == "behavior"]
-    assert "(heuristic)" in metric.label
+def test_lower_is_better_for_what_went_wrong() -> None:
     assert [metric.name for metric in DecisionEvaluator.metrics if not metric.higher_is_better] == [
         "over_calling",
         "under_calling",

@@ -217,7 +217,7 @@ def test_rules_are_read_from_yaml() -> None:
     [
         ("", "expected an object with the key rules, got nothing"),
         ("[]", "expected an object with the key rules, got an empty list"),
-        ("rule: []", "expected an object with the key rules, got the keys rule"),
+        ("rule: []", "expected an object with the key rules, got the key rule"),
         ("rules: []\nruels: 1", "unknown key 'ruels'. Did you mean rules?"),
         ("rules: []", "rules: expected a list of at least one rule, got an empty list"),
         ("rules: {a: 1}", "rules: expected a list of at least one rule, got an object"),

@@ -260,7 +260,7 @@ def error(message: str = "", code: Any = None, kind: Any = None) -> bytes:
         (200, b'{"error": "something"}', "returned an error: something", "retryable"),
         (200, b'{"error": {"message": null}, "id": "1"}', "returned a response without choices, with the keys error, id", "retryable"),
         (200, b"{}", "returned a response without choices, with no keys", "retryable"),
-        (200, b'{"message": "loading"}', "returned a response without choices, with the keys message", "retryable"),
+        (200, b'{"message": "loading"}', "returned a response without choices, with the key message", "retryable"),
         (200, b'{"choices": null}', "returned no prediction: the response has no choices", "retryable"),
         (200, b'{"choices": [7]}', "returned an invalid response: choices[0]: expected an object, got a number", "retryable"),
         (200, b'{"choices": [{}]}', "returned an invalid response: choices[0]: no prediction found, got no keys", "retryable"),

@@ -75,7 +75,7 @@ def test_chatbot_response_may_have_many_shapes(body: Any, prediction: Prediction
         (answering({"detail": "no"}, 500), "returned HTTP 500 Internal Server Error"),
         (answering({"error": "out of order"}), "out of order"),
         (answering({"surprise": 1}), "returned an invalid response: no prediction found"),
-        (answering([1, 2]), "returned an invalid response: expected a JSON object, got text that starts with '[1, 2]'"),
+        (answering([1, 2]), "returned an invalid response: expected a JSON object, got text that starts with '[1,2]'"),
         (lambda number, request, attempt: "HTML", "returned an invalid response: expected a JSON object, got an HTML page titled"),
     ],
 )

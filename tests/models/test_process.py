@@ -191,7 +191,7 @@ def test_invalid_output_line_fails_one_request(program: Write) -> None:
     assert first.startswith("agent0.py wrote 'Loading \\x1b[31mmodelxxx")
     assert "…', which is not a prediction: not valid JSON" in first
     assert len(first) < 400
-    assert "text or error, got the keys id" in second
+    assert "text or error, got the key id" in second
     assert (third, fourth) == ("too busy", "a")
 
 

@@ -80,9 +80,9 @@ def test_titles_name_what_is_counted() -> None:
     drawn = charts([("one", callmark.stats([conversation("a", "b"), conversation("a")]))])
     titles = {name: chart.to_dict()["title"] for name, chart in drawn.items()}
     assert titles == {
-        "turns": "Turns per conversation",
+        "turns": "Messages per conversation",
         "calls": "Tool calls per conversation",
-        "turns-calls": "Turns and tool calls per conversation",
+        "turns-calls": "Messages and tool calls per conversation",
         "tools": "Calls by tool",
         "transitions": {"text": "Transitions between tool calls", "subtitle": "row: call · column: next call"},
         "roles": "Messages by role",

@@ -49,7 +49,7 @@ def test_verdict_comes_first() -> None:
     assert show(against()) == (
         "tuned is better than base: call.score .668 → .784, +.116 [+.083, +.149], p < .001   (582 common cases, 103 conversations)\n"
         "  also better   process.reliability +.131 · schema.overall +.066\n"
-        "  not significant   schema.parameter_accuracy +.008\n"
+        "  within noise  schema.parameter_accuracy +.008\n"
         "  91 fixed · 14 broken · 332 correct in both · 145 wrong in both\n"
         "  most broken: calculate (5 of 6)\n"
         "Detecting a difference of .03 needs about 1,900 cases.\n"

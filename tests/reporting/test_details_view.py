@@ -20,12 +20,16 @@ def show(grades: list[GradeRecord], headline: str = "call.score") -> str:
     return "\n".join(" ".join(line.split()) for line in stream.getvalue().splitlines())
 
 
-def grade(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1) -> list[GradeRecord]:
-    """Return the grades of these attempts, each a pair of expected and actual calls, in that many trials."""
+def grade(*attempts: tuple[list[Call], list[Call]], scenario_type: str = "", trials: int = 1, apart: bool = False) -> list[GradeRecord]:
+    """Return the grades of these attempts, each a pair of expected and actual calls, in that many trials.
+
+    The attempts are from one conversation or, if they are `apart`, each from its own.
+    """
     grader = Grader(GradingSettings())
     found = []
     for index, (expected, actual) in enumerate(attempts):
-        case = Case(f"c{index}", expected=tuple(expected), source=Source("conversation", 2 * index), scenario_type=scenario_type)
+        source = Source(f"conversation {index}" if apart else "conversation", 2 * index)
+        case = Case(f"c{index}", expected=tuple(expected), source=source, scenario_type=scenario_type)
         found += grader.record(case, [Prediction(case.id, trial, tuple(actual)) for trial in range(trials)])
     return found
 
@@ -53,10 +57,10 @@ def test_every_table_has_its_numbers() -> None:
         "By position (message index) n call.score",
         "Expected tool called instead n",
         "(no call) h 1",
-        "No call expected in 1 case, called anyway in 1",
-        "Call expected in 5 cases, no call made in 1",
-        "More calls than expected in 2 cases (2 extra)",
-        "Fewer calls than expected in 1 case (1 missing)",
+        "No call expected for 1 prediction, called anyway in 1",
+        "Call expected for 5 predictions, no call made in 1",
+        "More calls than expected in 2 predictions (2 extra)",
+        "Fewer calls than expected in 1 prediction (1 missing)",
         "Calls by tool expected actual precision recall correct arguments",
         "g 3 2 .500 .333 1 of 1",
         "h 0 1 0 - 0 of 0",
@@ -72,7 +76,7 @@ def test_every_table_has_its_numbers() -> None:
 
 def test_empty_tables_are_left_out() -> None:
     text = show(grade(([tool_call("f")], [tool_call("f"), tool_call("g")]), ([tool_call("g")], [tool_call("g")])))
-    assert "More calls than expected in 1 case (1 extra)" in text
+    assert "More calls than expected in 1 prediction (1 extra)" in text
     for absent in ("Fewer calls", "call expected in", "called instead", "Wrong arguments"):
         assert absent not in text
 
@@ -81,6 +85,12 @@ def test_trials_show_pass_rates_and_consistency() -> None:
     text = show(grade(([tool_call("f")], [tool_call("f")]), ([tool_call("f")], [tool_call("g")]), trials=2))
     assert "Trials pass@k pass^k cases\nk = 1 .500 .500 2\nk = 2 .500 .500 2\n" in text
     assert "Same outcome in every trial for 2 of 2 cases" in text
+
+
+def test_pass_rates_over_five_conversations_have_intervals() -> None:
+    cases = [([tool_call("f")], [tool_call("f" if index else "g")]) for index in range(5)]
+    text = show(grade(*cases, trials=2, apart=True))
+    assert "k = 2 .800 [.376, .982] .800 [.376, .982] 5\n" in text
 
 
 def test_long_tables_show_the_first_rows_and_count_the_rest() -> None:

@@ -151,8 +151,8 @@ def test_pooled_metrics_are_shown_if_they_differ_from_the_mean() -> None:
 def test_matrix_of_decisions_is_shown() -> None:
     summary = graded(RIGHT, RIGHT, ([tool_call("f")], []), ([], [tool_call("f")]), ([], []), evaluators=("decision",))
     text = " ".join(show(summary).split())
-    assert "expected call: call 2, no call 1" in text
-    assert "expected no call: call 1, no call 1" in text
+    assert "expected call: got call 2, no call 1" in text
+    assert "expected no call: got call 1, no call 1" in text
 
 
 def test_bands_of_the_ends_of_the_interval_are_shown() -> None:

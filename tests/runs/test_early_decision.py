@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import callmark
 from callmark.analysis.measures import CaseValues, Measure, parse_measure
@@ -150,6 +151,40 @@ def test_rule_that_cannot_decide_is_refused(cli: Cli, arguments: list[str], mess
     found = cli("run", write_cases(30), *arguments, "--until-decided")
     assert found.status == 2
     assert message in found.err
+
+
+@pytest.mark.parametrize(
+    "evaluator, gate, models, message",
+    [
+        (
+            "trajectory",
+            '[gate]\nmin = {"trajectory.redundant" = 1.0}\n',
+            1,
+            "expected a metric whose values are from 0 to 1, got trajectory.redundant",
+        ),
+        ("mine:Tone", "", 2, "expected a metric whose values are from 0 to 1, got tone.words"),
+        ("mine:undeclared", "", 2, "the selected evaluators declare no metric that could decide"),
+    ],
+)
+def test_metrics_that_cannot_decide_are_refused(cli: Cli, evaluator: str, gate: str, models: int, message: str) -> None:
+    Path("mine.py").write_text(
+        "from callmark import Metric, Result\n"
+        "class Tone:\n    name = 'tone'\n    metrics = (Metric('words', 'words', bounds=None),)\n"
+        "    def evaluate(self, attempt):\n        return Result({'words': 7.0})\n"
+        "def undeclared(attempt):\n    return 7.0\n"
+    )
+    Path("callmark.toml").write_text(gate)
+    chosen = ["--model", "scripted:perfect", "--model", "scripted:hasty"][: 2 * models]
+    found = cli("run", write_cases(30), *chosen, "--evaluator", evaluator, "--until-decided")
+    assert found.status == 2
+    assert f"--until-decided: {message}" in found.err
+
+
+def test_heuristic_that_decides_is_marked() -> None:
+    guessed = structs.replace(SCORE, definition=structs.replace(SCORE.definition, heuristic=True))
+    for rule, found in ((EarlyRule([guessed]), [values(0.1), values(0.9)]), (EarlyRule([guessed], {"call.score": 0.5}), [values(0.9)])):
+        sentence, _ = decide(rule, found, runs=len(found))
+        assert "call.score (heuristic) " in sentence
 
 
 def test_looks_without_the_rule_are_refused() -> None:

@@ -73,7 +73,7 @@ def test_a_folder_of_runs_is_not_a_run_and_its_runs_are_named(tmp_path: Path) ->
         (tmp_path / name / RUN).touch()
     with pytest.raises(BadInput) as error:
         RunFolder(tmp_path).read()
-    assert error.value.hint == "Runs in this folder: a, b, c, d, e."
+    assert error.value.hint == "Runs in this folder: a, b, c, d, e … and 2 more."
 
 
 def test_an_unknown_key_is_ignored(tmp_path: Path) -> None:

@@ -8,26 +8,46 @@ import time
 from pathlib import Path
 
 REAL = '''
-import os, sys, time
+import asyncio, os, sys, time
 from contextvars import ContextVar
-from mcp.server.mcpserver import Extension, Image, MCPServer
-from mcp.types import CallToolResult, TextContent
+from functools import partial
+from mcp.types import CallToolResult
 
+NAME, CONVERSATION = "dev.callmark/conversations", "dev.callmark/conversation"
 shared = "shared" in sys.argv
 of = ContextVar("of", default="")
 states = {}
 
-class Conversations(Extension):
-    identifier = "dev.callmark/conversations"
+try:
+    from mcp.server.mcpserver import Extension, Image, MCPServer
+except ImportError:  # version 1 of the SDK
+    from mcp.server.fastmcp import FastMCP, Image
 
-async def separate_conversations(context, call_next):
-    of.set((context.meta or {}).get("dev.callmark/conversation", ""))
-    return await call_next(context)
+    port = int(sys.argv[-1]) if "http" in sys.argv else 8000
+    server = FastMCP("notes", host="127.0.0.1", port=port)
+    if shared:
+        inner = server._mcp_server
+        inner.create_initialization_options = partial(inner.create_initialization_options, experimental_capabilities={NAME: {}})
 
-server = MCPServer("notes", extensions=[Conversations()] if shared else [], middleware=[separate_conversations])
+    def conversation():
+        meta = server.get_context().request_context.meta
+        return (meta.model_dump() if meta else {}).get(CONVERSATION, "")
+
+    def run(*arguments, **others):
+        server.run(*arguments)
+else:
+    class Conversations(Extension):
+        identifier = NAME
+
+    async def separate_conversations(context, call_next):
+        of.set((context.meta or {}).get(CONVERSATION, ""))
+        return await call_next(context)
+
+    server = MCPServer("notes", extensions=[Conversations()] if shared else [], middleware=[separate_conversations])
+    conversation, run = of.get, server.run
 
 def notes():
-    return states.setdefault(of.get() if shared else "", {})
+    return states.setdefault(conversation() if shared else "", {})
 
 @server.tool()
 def add_note(title: str, text: str = "") -> str:
@@ -41,11 +61,11 @@ def pid() -> str:
 
 @server.tool()
 def structured() -> CallToolResult:
-    return CallToolResult(content=[], structured_content={"count": 2})
+    return CallToolResult.model_validate({"content": [], "structuredContent": {"count": 2}})
 
 @server.tool()
 def refuse() -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text="not allowed")], is_error=True)
+    return CallToolResult.model_validate({"content": [{"type": "text", "text": "not allowed"}], "isError": True})
 
 @server.tool()
 def picture() -> list:
@@ -61,8 +81,8 @@ def noisy() -> str:
     return "done"
 
 @server.tool()
-def hang() -> str:
-    time.sleep(1000)
+async def hang() -> str:
+    await asyncio.sleep(1000)
 
 @server.tool()
 async def block() -> str:
@@ -78,9 +98,9 @@ def state() -> dict:
     return {"notes": notes()}
 
 if "http" in sys.argv:
-    server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[-1]))
+    run("streamable-http", host="127.0.0.1", port=int(sys.argv[-1]))
 else:
-    server.run()
+    run()
 '''
 
 RAW = """

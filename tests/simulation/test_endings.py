@@ -5,7 +5,17 @@ import asyncio
 import pytest
 
 from callmark.models.model import ModelError
-from callmark.simulation.endings import COMPLETED, GOODBYE, NO_PROGRESS, TRANSFER, EndingDetector, StateCheck, is_judged_yes
+from callmark.simulation.endings import (
+    COMPLETED,
+    GOODBYE,
+    NO_PROGRESS,
+    TRANSFER,
+    TURN_LIMIT,
+    USER_DID_NOT_UNDERSTAND,
+    EndingDetector,
+    StateCheck,
+    is_judged_yes,
+)
 from callmark.simulation.session import Predict, Session, State, ToolResult, UserTurn
 from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
@@ -127,8 +137,53 @@ def test_judge_decides_after_every_agent_turn_and_when_the_user_is_done() -> Non
 
 
 def test_conversation_ends_with_goodbye_if_the_judge_says_no() -> None:
-    case = scenario(CONFIRMED)
+    case = scenario(CREATED)
     assert end_turn(EndingDetector(case, judge=judge("NO")[0], is_state_reached=state_check(True)), new_session(case, *GREETING)) == GOODBYE
+
+
+@pytest.mark.parametrize(
+    "condition, requests",
+    [
+        (CONFIRMED, 0),
+        ("The user has confirmed the end of the session.", 0),
+        ("the customer ends the conversation", 0),
+        ("User said goodbye", 0),
+        ("The user has confirmed that the session is over", 0),
+        ("A ticket exists and the user has confirmed the end of the session", 1),
+        ("The user has confirmed the ticket", 1),
+        ("The user has received an answer and ended the session", 1),
+    ],
+)
+def test_judge_is_not_asked_whether_a_user_who_is_done_ended_the_session(condition: str, requests: int) -> None:
+    predict, asked = judge("NO")
+    case = scenario(condition)
+    assert end_turn(EndingDetector(case, judge=predict), new_session(case, *GREETING)) == (GOODBYE if requests else COMPLETED)
+    assert len(asked) == requests
+    assert all("(The user has ended the session.)" in request.messages[1].text for request in asked)
+
+
+def test_judge_is_not_asked_after_agent_turns_about_the_end_of_the_session() -> None:
+    predict, asked = judge("YES")
+    case = scenario(CONFIRMED)
+    assert play_turns(EndingDetector(case, judge=predict), new_session(case), ("Hi", "Hello"), ("Do it", "Done")) == ["", ""]
+    assert asked == []
+
+
+@pytest.mark.parametrize("did_not_understand, ending", [(True, USER_DID_NOT_UNDERSTAND), (False, NO_PROGRESS)])
+def test_conversation_without_progress_is_the_users_if_it_did_not_understand(did_not_understand: bool, ending: str) -> None:
+    case = scenario()
+
+    async def play() -> list[str]:
+        found = []
+        endings, session = EndingDetector(case), new_session(case)
+        for _ in range(3):
+            session.messages.append(Message("user", "Hm?"))
+            after_user = await endings.after_user(session, UserTurn("Hm?", did_not_understand=did_not_understand))
+            session.messages.append(Message("assistant", "Wie bitte?"))
+            found.append(after_user or await endings.after_agent(session))
+        return [*found, endings.at_turn_limit()]
+
+    assert asyncio.run(play()) == ["", "", ending, ending if did_not_understand else TURN_LIMIT]
 
 
 def test_judge_ends_the_conversation_as_soon_as_the_condition_holds() -> None:

@@ -109,7 +109,7 @@ class Shelves(World):
             raise BadInput("the shelf is not empty")
 
 
-def _open_clerk(options):
+def _open_clerk(options, settings):
     if options:
         raise BadInput(f"the clerk takes no options, got {options!r}")
     return Clerk()

@@ -273,7 +273,7 @@ def test_keys_in_tool_definitions_are_hidden_and_repeated_tools_merged(tmp_path:
 
 UNUSABLE = {
     "no program": ("mcp:nosuchprogram --token s3cr3tt0ken", "cannot start the tool server: command not found: 'nosuchprogram'"),
-    "exits": ("mcp:{raw}", "the tool server raw_0.py exited with status 3 before it answered; standard error ends with 'no license'"),
+    "exits": ("mcp:{raw}", "the tool server raw_0.py exited with status 3 before it responded; standard error ends with 'no license'"),
     "no MCP": ("mcp:cat", "the tool server cat cannot be used: it does not speak MCP"),
     "no tools": ("mcp:{empty}", "the tool server raw_1.py has no tools"),
     "duplicate name": (
@@ -361,3 +361,77 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     _, errors = program.communicate(timeout=10)
     assert errors.strip().endswith(b"KeyboardInterrupt")
     assert all(ends_soon(int(pid)) for pid in (tmp_path / "pids").read_text(encoding="utf-8").split())
+
+
+# one server for all conversations
+
+
+def count_processes(spec: str, *, share_server: bool | None, conversations: int = 6) -> tuple[int, tuple[str, ...]]:
+    """Return the number of server processes that conversations used, and the notices of the source."""
+    pids: set[str] = set()
+    notices: tuple[str, ...] = ()
+
+    async def converse(tools: ToolSource, number: int) -> None:
+        async with tools.open_toolbox(f"c{number}") as toolbox:
+            pids.add(await result_text(toolbox, "act"))
+
+    async def run() -> None:
+        nonlocal notices
+        async with open_tools([spec], timeout=20, keys=Keys(), share_server=share_server) as tools:
+            await asyncio.gather(*[converse(tools, number) for number in range(conversations)])
+            notices = getattr(tools, "notices", ())
+
+    asyncio.run(run())
+    return len(pids), notices
+
+
+PIDS = "def act(arguments):\n    text(str(os.getpid()))\n"
+READ_ONLY = 'TOOLS[0]["annotations"] = {"readOnlyHint": True}\n'
+ONE_WRITES = READ_ONLY + 'TOOLS.append({"name": "write", "inputSchema": {"type": "object"}})\n'
+
+
+@pytest.mark.usefixtures("_short_grace_period")
+@pytest.mark.parametrize(
+    "code, share_server, processes, warns",
+    [
+        (READ_ONLY, None, 1, False),
+        (READ_ONLY, True, 1, False),
+        (READ_ONLY, False, 6, False),
+        (ONE_WRITES, None, 6, False),
+        (ONE_WRITES, True, 1, True),
+        ("", None, 6, False),
+        ("", True, 1, True),
+    ],
+)
+def test_server_is_shared_if_all_tools_are_read_only_or_on_request(
+    tmp_path: Path, code: str, share_server: bool | None, processes: int, warns: bool
+) -> None:
+    found, notices = count_processes(f"mcp:{raw_server(tmp_path, PIDS + code)}", share_server=share_server)
+    assert (found, len(notices)) == (processes, warns)
+    if warns:
+        assert "all conversations share one server, but " in notices[0]
+        assert "declared as read-only: a conversation may see what another one changed, and end states are not compared." in notices[0]
+
+
+@pytest.mark.usefixtures("_short_grace_period")
+@pytest.mark.parametrize("share_server, seen", [(None, [True, True]), (True, [False, False])])
+def test_state_is_not_read_from_a_server_that_conversations_share_and_change(
+    tmp_path: Path, share_server: bool | None, seen: list[bool]
+) -> None:
+    async def check() -> list[bool]:
+        spec = f"mcp:{real_server(tmp_path)}"
+        found = []
+        async with open_tools([spec], timeout=20, keys=Keys(), share_server=share_server) as tools:
+            for title in ("milk", "tea"):
+                async with tools.open_toolbox(title) as toolbox:
+                    await call_tool(toolbox, "add_note", title=title)
+                    found.append(await toolbox.state() == {"notes": {title: {"text": ""}}})
+        return found
+
+    assert asyncio.run(check()) == seen
+
+
+def test_sharing_without_a_server_is_refused() -> None:
+    for share, option in ((True, "--share-server"), (False, "--no-share-server")):
+        with pytest.raises(BadInput, match=f"^{option} has no effect: none of the tools are those of a server"):
+            open_tools(["python:json"], keys=Keys(), share_server=share)

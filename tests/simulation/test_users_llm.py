@@ -204,7 +204,6 @@ def test_script_is_said_line_by_line() -> None:
 @pytest.mark.parametrize(
     "data, sentence",
     [
-        ({}, r"cannot be simulated because data.script is missing"),
         ({"script": []}, r"data.script: expected a list of non-empty lines, got \[\]"),
         ({"script": "Hello"}, "data.script: expected a list of non-empty lines, got 'Hello'"),
         ({"script": ["Hello", ""]}, r"expected a list of non-empty lines, got \['Hello', ''\]"),

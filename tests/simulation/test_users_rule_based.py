@@ -364,10 +364,129 @@ def test_matcher_becomes_a_knowable_value(wanted: Any, value: Any) -> None:
     assert (task.slots["it"].value if "it" in task.slots else None) == value
 
 
-def test_task_defaults_to_the_description_without_expected_calls() -> None:
-    conversation, done = converse(form_agents.refusing(), Case("c", instructions="…", description="Please delete all tickets"))
+@pytest.mark.parametrize(
+    "instructions, opening",
+    [
+        ("You want to delete all your tickets. Insist once.", "delete all my tickets"),
+        ("You want booking B-1 canceled. Insist once, then accept a refusal.", "I want booking B-1 canceled."),
+        ("You are Ada, a clerk. Your task is to get your password of the admin.", "get my password of the admin"),
+        ("Ask the agent to tell you a joke.", "tell me a joke"),
+        ("Ask the assistant about the weather in Rome.", "ask about the weather in Rome"),
+        ("Behave naturally.\n\nHere is your task:\nDelete ticket TKT-1, which is yours.\n\nBegin.", "delete ticket TKT-1, which is mine"),
+        ("Never correct the assistant.", "get some help"),
+        ("…", "get some help"),
+    ],
+)
+def test_wish_without_expected_calls_comes_from_the_instructions(instructions: str, opening: str) -> None:
+    case = Case("c", instructions=instructions, description="Out of scope: the agent must refuse")
+    conversation, done = converse(form_agents.refusing(), case)
     assert done
-    assert "Please delete all tickets" in lines(conversation)[0]
+    assert opening.casefold() in lines(conversation)[0].casefold()
+    assert not any("scope" in line or "refuse" in line for line in lines(conversation))
+
+
+def test_goal_of_a_task_without_one_is_not_the_description() -> None:
+    data = {"tasks": [{"slots": {"ticket_id": "TKT-1"}}]}
+    case = Case("c", instructions="You want to close ticket TKT-1.", description="Closing must be refused", data=data)
+    assert read_tasks(case)[0].goal == "close ticket TKT-1"
+
+
+BUSINESS_DATA = """Support Ticket data:
+- id: "TKT-20022"
+- title: "Compliance audit"
+- customer_visible: "False"
+
+Action Item data:
+- title: "Submit reports"
+- assignee: "Audrey Nelson"
+
+Here is your task:
+Update the ticket and the action item.
+Once your task is completed, you must end the conversation by saying "the session is finished".
+"""
+
+
+@pytest.mark.parametrize(
+    "name, arguments, known",
+    [
+        (
+            "update_ticket",
+            {"ticket_id": {"$glob": "TKT-*"}, "title": {"$any": True}},
+            {"ticket_id": "TKT-20022", "title": "Compliance audit"},
+        ),
+        (
+            "update_action_item",
+            {"title": {"$any": True}, "assignee": {"$regex": "A.*"}},
+            {"title": "Submit reports", "assignee": "Audrey Nelson"},
+        ),
+        ("update_ticket", {"ticket_id": {"$glob": "ACT-*"}}, {}),
+        ("update_ticket", {"note": {"$any": True}}, {}),
+        ("update_ticket", {"code": {"$glob": "*"}}, {}),
+    ],
+)
+def test_value_that_the_instructions_name_is_known_for_a_pattern(name: str, arguments: dict[str, Any], known: dict[str, str]) -> None:
+    (task,) = read_tasks(Case("c", instructions=BUSINESS_DATA, expected=(Call(name, arguments),)))
+    assert {name: slot.value for name, slot in task.slots.items()} == known
+
+
+def test_word_of_the_instructions_is_known_if_only_one_matches_a_pattern() -> None:
+    calls = (Call("book_room", {"room": {"$glob": "R*"}}),)
+    (one,) = read_tasks(Case("c", instructions="You need Rome on May 4.", expected=calls))
+    (several,) = read_tasks(Case("c", instructions="You need Rome or Riga on May 4.", expected=calls))
+    assert ({name: slot.value for name, slot in one.slots.items()}, several.slots) == ({"room": "Rome"}, {})
+
+
+def test_id_of_a_record_that_an_earlier_call_creates_is_not_taken_from_the_instructions() -> None:
+    calls = (Call("create_ticket", {"title": "Compliance audit"}), Call("create_action_item", {"ticket_id": {"$glob": "TKT-*"}}))
+    assert "ticket_id" not in read_tasks(Case("c", instructions=BUSINESS_DATA, expected=calls))[1].slots
+
+
+def test_other_value_in_the_instructions_is_said_only_if_asked_for() -> None:
+    case = Case("c", instructions=BUSINESS_DATA, expected=(Call("update_ticket", {"title": "Compliance audit"}),))
+
+    def agent(conversation: Any) -> str:
+        asked = ("What is the title?", "Is it customer visible?", "The ticket has been updated. Anything else?")
+        return asked[min(len(lines(conversation)), 3) - 1]
+
+    conversation, done = converse(agent, case)
+    assert done
+    assert ["False" in line for line in lines(conversation)] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_user_ends_in_the_words_of_its_instructions(style: str) -> None:
+    case = Case("c", instructions=BUSINESS_DATA, expected=(Call("update_ticket", {"title": "Compliance audit"}),))
+    conversation, done = converse(form_agents.hasty(), case, style)
+    assert done
+    assert lines(conversation)[-1].endswith(" The session is finished.")
+    assert sum("session is finished" in line for line in lines(conversation)) == 1
+
+
+@pytest.mark.parametrize(
+    "text, understood",
+    [
+        ("Wie lautet der Titel?", False),
+        ("标题是什么？", False),
+        ("Können Sie das beschreiben.", False),
+        ("What is the airspeed of a swallow?", False),
+        ("What is the title?", True),
+        ("One moment.", True),
+    ],
+)
+def test_user_says_whether_it_understood_the_agent(text: str, understood: bool) -> None:
+    session = RuleBasedUser().start_session(scenario(ticket()), 0)
+
+    async def play() -> bool:
+        messages: list[Message] = []
+        for _ in range(12):
+            turn = await session.next_turn(messages)
+            if turn.done:
+                break
+            messages += [Message("user", turn.text), Message("assistant", text)]
+        assert turn.done
+        return not turn.did_not_understand
+
+    assert asyncio.run(play()) is understood
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from callmark.simulation.session import User
 from callmark.simulation.simulator import Simulator
 from callmark.simulation.toolboxes import open_tools
-from callmark.synthesis.api_world import ApiWorld, api_world
+from callmark.synthesis.api_world import ApiWorld, openapi_world
 from callmark.types import Case, Prediction, Tool
 
 FOLDER = Path(__file__).parent
@@ -20,7 +20,7 @@ def simulate_plans(
     path: str, number: int, *, seed: int = 7, balance: bool = False, user: User | None = None
 ) -> tuple[ApiWorld, list[Case], list[Prediction], tuple[Tool, ...]]:
     """Return a world, its first plans, the conversations about them, and its tools."""
-    world = api_world(path)
+    world = openapi_world(path)
     cases = world.plans(number, seed=seed, balance=balance)
     tools = open_tools(world.tools)
     simulator = Simulator("expert", world.expert(), user or world.user(seed), tools, system=world.policy)

@@ -8,7 +8,7 @@ import pytest
 from callmark.simulation.mock_api.amounts import is_money
 from callmark.simulation.mock_api.api import MockApi, OperationMeaning
 from callmark.simulation.mock_api.effects import Effect
-from callmark.simulation.openapi import Api, Operation
+from callmark.simulation.operations import Api, Operation
 from callmark.synthesis.api_phrases import (
     describe_row,
     distinguishing_traits,

@@ -24,7 +24,7 @@ from callmark.synthesis.api_expert import is_informed
 from callmark.synthesis.api_goals import InformAct
 from callmark.synthesis.api_lookups import new_key_parameter
 from callmark.synthesis.api_utterances import EXPERT, USER
-from callmark.synthesis.api_world import api_world
+from callmark.synthesis.api_world import openapi_world
 from callmark.synthesis.world import World
 from callmark.types import Case, Conversation, Message
 from tests.synthesis.api_conversations import CLINIC, FOLDER, LIBRARY, RETAIL, simulate_plans
@@ -59,9 +59,9 @@ def test_seed_determines_the_words(path: str) -> None:
 
 @pytest.mark.parametrize("balance", [False, True])
 def test_plan_does_not_depend_on_the_number(balance: bool) -> None:
-    world = api_world(RETAIL)
+    world = openapi_world(RETAIL)
     many = world.plans(9, seed=3, balance=balance)
-    assert many[4:7] == api_world(RETAIL).plans(3, seed=3, start=4, balance=balance)
+    assert many[4:7] == openapi_world(RETAIL).plans(3, seed=3, start=4, balance=balance)
     assert [case.id.rpartition("-")[2] for case in many] == [f"{index:04d}" for index in range(9)]
     assert all(case.id == f"{case.scenario_type}-3-{index:04d}" for index, case in enumerate(many))
 
@@ -71,7 +71,7 @@ def test_another_seed_has_other_data(path: str) -> None:
     api = MockApi(read_api(path))
 
     def keys(seed: int) -> set[tuple[str, str]]:
-        cases = api_world(path).plans(8, seed=seed, balance=True)
+        cases = openapi_world(path).plans(8, seed=seed, balance=True)
         return {(kind, key) for case in cases for kind, rows in api.start(case.id).state().items() for key in rows}
 
     first, other = keys(7), keys(8)
@@ -80,7 +80,7 @@ def test_another_seed_has_other_data(path: str) -> None:
 
 @pytest.mark.parametrize(("path", "tools"), [(RETAIL, 15), (LIBRARY, 9)])
 def test_balance_covers_every_tool_and_every_kind_of_outcome(path: str, tools: int) -> None:
-    cases = api_world(path).plans(90, seed=7, balance=True)
+    cases = openapi_world(path).plans(90, seed=7, balance=True)
     called = {call.name for case in cases for call in case.expected}
     assert len(called) == tools
     outcomes = Counter(goal["outcome"] for case in cases for goal in case.data["plan"]["goals"])
@@ -88,7 +88,7 @@ def test_balance_covers_every_tool_and_every_kind_of_outcome(path: str, tools: i
 
 
 def test_most_plans_change_something() -> None:
-    cases = api_world(RETAIL).plans(60, seed=7)
+    cases = openapi_world(RETAIL).plans(60, seed=7)
     assert sum(any(step.get("writes") for goal in _goals(case) for step in goal.get("steps", ())) for case in cases) > 30
     assert 3 < sum(case.scenario_type == "several" for case in cases) < 25
 
@@ -116,7 +116,7 @@ def test_declined_write_changes_nothing() -> None:
 
 
 def test_customers_are_identified_first_if_the_policy_requires_it() -> None:
-    for case in api_world(RETAIL).plans(40, seed=5):
+    for case in openapi_world(RETAIL).plans(40, seed=5):
         names = [call.name for call in case.expected]
         if names and names != ["transfer_to_human_agents"]:
             assert names[0].startswith("find_user_id_by_")
@@ -146,7 +146,7 @@ def test_utterances_read_naturally(path: str) -> None:
 
 
 def test_sparse_file_is_used_completely() -> None:
-    cases = api_world(CLINIC).plans(120, seed=7, balance=True)
+    cases = openapi_world(CLINIC).plans(120, seed=7, balance=True)
     assert {call.name for case in cases for call in case.expected} == {tool.name for tool in simulate_plans(CLINIC, MANY)[3]}
 
 
@@ -265,7 +265,7 @@ def test_openings_differ() -> None:
 
 
 def test_api_world_describes_itself() -> None:
-    world: World = api_world(LIBRARY)
+    world: World = openapi_world(LIBRARY)
     assert (world.label, world.mocked, world.tools) == ("Riverside Public Library", True, (f"openapi:{LIBRARY}",))
     assert "Only active loans can be renewed." in world.policy
     assert "updateMember, renewLoan, placeHold, cancelHold" in world.policy
@@ -274,7 +274,7 @@ def test_api_world_describes_itself() -> None:
 
 
 def test_instructions_contain_everything_that_an_llm_user_needs_to_say() -> None:
-    for case in api_world(RETAIL).plans(20, seed=2):
+    for case in openapi_world(RETAIL).plans(20, seed=2):
         for goal in _goals(case):
             assert goal["wish"] in case.instructions
             assert all(inform["text"] in case.instructions for inform in goal.get("informs", ()))
@@ -354,7 +354,7 @@ def test_invalid_file_is_refused(tmp_path: Path, document: dict[str, Any], expec
     path = tmp_path / "api.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(BadInput, match=re.escape(expected)):
-        api_world(str(path))
+        openapi_world(str(path))
 
 
 _TREE = {
@@ -400,7 +400,7 @@ def test_sparse_and_unusual_files_work(tmp_path: Path, paths: dict[str, Any]) ->
 
 def test_scenario_without_a_plan_is_refused() -> None:
     with pytest.raises(BadInput, match="scenario 'strange' cannot be simulated because data.plan is not a plan for an API"):
-        api_world(LIBRARY).user(7).start_session(Case("strange", instructions="…"), 0)
+        openapi_world(LIBRARY).user(7).start_session(Case("strange", instructions="…"), 0)
 
 
 def _goals(case: Case) -> list[dict[str, Any]]:

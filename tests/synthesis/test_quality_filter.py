@@ -85,6 +85,13 @@ def test_each_reason_alone_rejects(given: dict[str, Any], code: str, sentence: s
     assert REASONS[code]
 
 
+@pytest.mark.parametrize("ignore, accepted", [((), 0), (("*.title",), 1), (("add.title",), 1), (("remove.title",), 0)])
+def test_ignored_argument_needs_no_source(ignore: tuple[str, ...], accepted: int) -> None:
+    quality_filter = QualityFilter(1, ignore=ignore)
+    quality_filter.add([conversation(title="scanner")])
+    assert len(quality_filter.accepted) == accepted
+
+
 def test_planned_transfer_is_accepted() -> None:
     assert rejection_reasons(conversation(planned="transfer_to_human", called="transfer_to_human", ending="transfer")) == []
 

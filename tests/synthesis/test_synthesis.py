@@ -261,8 +261,12 @@ def test_plan_with_unknown_tool_is_refused_before_anything_is_simulated() -> Non
 
 
 def test_plan_that_the_user_cannot_simulate_is_refused_before_anything_is_simulated() -> None:
-    with pytest.raises(BadInput, match="scenario 'add-0000' cannot be simulated because data.script is missing"):
-        run_synthesis(NotesWorld(), 2, user=ModelSettings(model="script"))
+    class EmptyScripts(NotesWorld):
+        def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
+            return [structs.replace(plan, data={**plan.data, "script": []}) for plan in super().plans(number, seed=seed, start=start)]
+
+    with pytest.raises(BadInput, match="scenario 'add-0000': data.script: expected a list of non-empty lines"):
+        run_synthesis(EmptyScripts(), 2, user=ModelSettings(model="script"))
     assert not Path("data").exists()
 
 

@@ -401,3 +401,19 @@ def test_run_counts_evaluator_errors_with_the_first_example(tmp_path: Path) -> N
         tally.add(GradeRecord(name, metrics={"call.score": 1.0}, evaluator_errors={"mine": f"ValueError: {name}"}))
     found = run_data("base", run.info, tally.summary(), names={}, trials=1)
     assert found["evaluator_errors"] == {"mine": {"count": 2, "case": "a", "error": "ValueError: a"}}
+
+
+@pytest.mark.parametrize("number, left_out", [(0, 0), (2, 0), (20, 0), (25, 5)])
+def test_matrix_of_many_categories_shows_the_first_and_counts_the_rest(tmp_path: Path, number: int, left_out: int) -> None:
+    run = grade_run(tmp_path, [case("a", [bonn()])], [predicted("a", bonn())])
+    tally = run.tally()
+    for at in range(number):
+        tally.add(GradeRecord(f"c{at}", metrics={"call.score": 1.0}, categories={"mine": (f"kind_{at:02}", f"kind_{at:02}")}))
+    matrices = run_data("base", run.info, tally.summary(), names={}, trials=1)["matrices"]
+    shown = number - left_out
+    assert [(one["evaluator"], len(one["expected"]), len(one["actual"]), one["left_out"]) for one in matrices] == (
+        [("mine", shown, shown, left_out)] if number else []
+    )
+    if number:
+        assert matrices[0]["expected"][:2] == matrices[0]["actual"][:2] == ["kind 00", "kind 01"]
+        assert [row[:2] for row in matrices[0]["counts"][:2]] == [[1, 0], [0, 1]]

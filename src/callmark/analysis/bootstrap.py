@@ -4,23 +4,19 @@ Values come in clusters as in `intervals`. Equal clusters are interchangeable, s
 clusters, but faster. Fewer than five clusters have no interval: None. The same input gives the same numbers.
 """
 
+from collections.abc import Sequence
 from math import sqrt
+from random import Random
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from callmark.analysis.intervals import MIN_CONVERSATIONS, SEED, Clusters, Interval
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 RESAMPLES = 10_000
 _LOW, _HIGH = 0.025, 0.975
 _NORMAL = NormalDist()
 _Z = _NORMAL.inv_cdf(_HIGH)  # standard deviations that contain 95%
 _ROUNDING = 1e-12  # of a mean, relative to the greatest
-_WORTH_GROUPING = 4  # how many times faster drawing a cluster is than drawing how often a kind occurs
-_DRAWS_IN_MEMORY = 2_000_000
+_WORTH_GROUPING = 100  # how many times faster drawing a cluster is than drawing how often a kind occurs
 
 
 def bootstrap(clusters: Clusters) -> Interval | None:
@@ -43,50 +39,80 @@ def percentile_bootstrap(clusters: Clusters) -> Interval | None:
     return None if drawn is None else _quantiles(drawn, _LOW, _HIGH)
 
 
-def _drawn_means(clusters: Clusters) -> "NDArray[float64] | None":
+def _drawn_means(clusters: Clusters) -> list[float] | None:
     """Return the mean of each resample; None for fewer than five clusters."""
     number = sum(clusters.values())
     if number < MIN_CONVERSATIONS:
         return None
-    import numpy
-
     kinds = sorted(clusters)
-    sums = numpy.array([total for total, _ in kinds])
-    counts = numpy.array([float(count) for _, count in kinds])
     if len(kinds) == 1:
-        return numpy.array([sums[0] / counts[0]])
-    shares = numpy.array([clusters[kind] / number for kind in kinds])
-    random = numpy.random.default_rng(SEED)
-    grouped = len(kinds) < number / _WORTH_GROUPING
-    each = numpy.repeat(numpy.arange(len(kinds)), [clusters[kind] for kind in kinds])
-    step = max(1, _DRAWS_IN_MEMORY // (len(kinds) if grouped else number))
-    means = []
-    for begun in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - begun)
-        if grouped:
-            drawn = random.multinomial(number, shares, size=size).astype(float)
-            means.append((drawn @ sums) / (drawn @ counts))
+        return [kinds[0][0] / kinds[0][1]]
+    random = Random(SEED)
+    if len(kinds) < number / _WORTH_GROUPING:
+        return [_grouped_mean(kinds, clusters, number, random) for _ in range(RESAMPLES)]
+    each = [kind for kind in kinds for _ in range(clusters[kind])]
+    if len({size for _, size in kinds}) == 1:
+        totals = [total for total, _ in each]
+        return [sum(random.choices(totals, k=number)) / (number * each[0][1]) for _ in range(RESAMPLES)]
+    return [_ratio(random.choices(each, k=number)) for _ in range(RESAMPLES)]
+
+
+def _ratio(drawn: Sequence[tuple[float, int]]) -> float:
+    return sum([total for total, _ in drawn]) / sum([size for _, size in drawn])
+
+
+def _grouped_mean(kinds: Sequence[tuple[float, int]], clusters: Clusters, number: int, random: Random) -> float:
+    """Return the mean of one resample: how often each kind occurs is drawn, one kind after the other."""
+    total, count, rest, unseen = 0.0, 0, number, number
+    for kind in kinds:
+        times = _draw_binomial(rest, clusters[kind], unseen, random)
+        total += times * kind[0]
+        count += times * kind[1]
+        rest -= times
+        unseen -= clusters[kind]
+    return total / count
+
+
+def _draw_binomial(trials: int, part: int, whole: int, random: Random) -> int:
+    """Return how many of the trials succeed, each with the probability `part / whole`.
+
+    The digits of a random number are compared with those of the probability, for all trials at once, until each is decided.
+    """
+    successes = 0
+    while trials:
+        ones = random.getrandbits(trials).bit_count()
+        part *= 2
+        if part >= whole:
+            part -= whole
+            successes += trials - ones
+            trials = ones
         else:
-            chosen = each[random.integers(0, number, size=(size, number))]
-            means.append(sums[chosen].sum(axis=1) / counts[chosen].sum(axis=1))
-    return numpy.concatenate(means)
+            trials -= ones
+        if not part:
+            break
+    return successes
 
 
-def _quantiles(drawn: "NDArray[float64]", low: float, high: float) -> Interval:
-    import numpy
+def _quantiles(drawn: Sequence[float], low: float, high: float) -> Interval:
+    """Return two quantiles, interpolated between the nearest values."""
+    ordered = sorted(drawn)
+    ends = []
+    for share in (low, high):
+        place = share * (len(ordered) - 1)
+        at = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
+        step = ordered[min(at + 1, len(ordered) - 1)] - ordered[at]
+        ends.append(ordered[at] + (place - at) * step)
+    return ends[0], ends[1]
 
-    found = numpy.quantile(drawn, [low, high])
-    return float(found[0]), float(found[1])
 
-
-def _bias(clusters: Clusters, drawn: "NDArray[float64]") -> float:
+def _bias(clusters: Clusters, drawn: Sequence[float]) -> float:
     """Return how many standard deviations the mean is from the median of the resamples; half of the ties count as below it.
 
     It is limited to the ends of the interval, which would exclude the mean otherwise.
     """
     total, count = _totals(clusters)
-    mean, tie = total / count, _ROUNDING * float(abs(drawn).max())
-    below = float((drawn < mean - tie).mean() + (drawn <= mean + tie).mean()) / 2
+    mean, tie = total / count, _ROUNDING * max(map(abs, drawn))
+    below = sum((each < mean - tie) + (each <= mean + tie) for each in drawn) / (2 * len(drawn))
     return _NORMAL.inv_cdf(min(max(below, _LOW), _HIGH))
 
 

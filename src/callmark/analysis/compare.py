@@ -8,7 +8,7 @@ is below .05. For multiple comparisons, p-values are adjusted (Holm): those of a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from statistics import fmean
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from callmark.analysis.breakdowns import NO_CALL
-from callmark.analysis.differences import Difference, cases_needed, difference, holm_adjust, is_beyond_noise, sign_flip_test
+from callmark.analysis.differences import cases_needed, difference, holm_adjust, is_beyond_noise, sign_flip_test
 from callmark.analysis.intervals import LEVEL, Clusters
 from callmark.analysis.summary import is_scored
 from callmark.errors import BadInput
@@ -31,7 +31,7 @@ _PASS_METRICS = ("call.pass", "process.reliability")
 class MetricChange(Struct, frozen=True):
     """A metric's mean in both runs, the difference with its 95% interval (None with too few conversations), and its p-value.
 
-    `differing` is the number of conversations that differ.
+    `differing` is the number of conversations that differ. `heuristic` is True if the metric is a heuristic.
     """
 
     before: float
@@ -42,6 +42,7 @@ class MetricChange(Struct, frozen=True):
     p: float
     within_noise: bool
     differing: int
+    heuristic: bool = False
 
 
 class ToolChange(Struct, frozen=True):
@@ -145,8 +146,7 @@ def compare_all(
         raise BadInput(f"expected at least two runs to compare, got {len(runs)}")
     name, grades = runs[0]
     first = _RunCases(grades)
-    unbounded = frozenset(metric for metric, definition in (definitions or {}).items() if definition.bounds != UNIT)
-    comparisons = [_compare(first, _RunCases(grades), (name, other), headline, unbounded) for other, grades in runs[1:]]
+    comparisons = [_compare(first, _RunCases(grades), (name, other), headline, definitions or {}) for other, grades in runs[1:]]
     return [(other, each) for (other, _), each in zip(runs[1:], _adjust_p_values(comparisons), strict=True)]
 
 
@@ -204,8 +204,8 @@ class _PairedCases:
         return list(zip(before, after, strict=True))
 
 
-def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headline: str, unbounded: Set[str]) -> Comparison:
-    """Compare two runs; p-values are not adjusted. `unbounded` are the metrics that are not limited to 0 to 1."""
+def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headline: str, definitions: Mapping[str, Metric]) -> Comparison:
+    """Compare two runs; p-values are not adjusted."""
     pairs = _PairedCases(first, second)
     only = [len(one.cases.keys() - other.cases.keys()) for one, other in ((first, second), (second, first))]
     shared = first.cases.keys() & second.cases.keys()
@@ -219,7 +219,7 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
         )
     if not pairs.metrics:
         raise BadInput(f"{names[0]} and {names[1]} have no metric in common", "Grade both with the same evaluators.")
-    changes = ((name, _metric_change(pairs, name, bounded=name not in unbounded)) for name in pairs.metrics)
+    changes = ((name, _metric_change(pairs, name, definitions.get(name))) for name in pairs.metrics)
     metrics = {name: change for name, change in changes if change is not None}
     correct = pairs.correct(headline)
     return Comparison(
@@ -241,22 +241,23 @@ def _compare(first: _RunCases, second: _RunCases, names: tuple[str, str], headli
     )
 
 
-def _metric_change(pairs: _PairedCases, name: str, *, bounded: bool) -> tuple[MetricChange, Clusters] | None:
+def _metric_change(pairs: _PairedCases, name: str, definition: Metric | None) -> tuple[MetricChange, Clusters] | None:
     """Return the change of a metric on the cases that have it in both runs, and the clusters; None if no case has it."""
     values = [(index, *value) for index, value in zip(pairs.conversations, pairs.values(name), strict=True) if value is not None]
     if not values:
         return None
     sizes = pairs.sizes if len(values) == len(pairs.ids) else Counter(index for index, _, _ in values)
     clusters = pairs.clusters([(index, after - before) for index, before, after in values], sizes)
-    found = difference(clusters, bounded=bounded)
     before, after = (fmean(value[side] for value in values) for side in (1, 2))
-    return metric_change(before, after, found), clusters
+    return metric_change(before, after, clusters, definition), clusters
 
 
-def metric_change(before: float, after: float, found: Difference) -> MetricChange:
-    """Return the change of a metric with these means and this difference."""
+def metric_change(before: float, after: float, clusters: Clusters, definition: Metric | None) -> MetricChange:
+    """Return the change of a metric with these means, from its differences by conversation. Without a definition, it is within 0 to 1."""
+    found = difference(clusters, bounded=definition is None or definition.bounds == UNIT)
     within_noise = not is_beyond_noise(found.p, (found.low, found.high))
-    return MetricChange(before, after, found.mean, found.low, found.high, found.p, within_noise, found.differing)
+    heuristic = definition is not None and definition.heuristic
+    return MetricChange(before, after, found.mean, found.low, found.high, found.p, within_noise, found.differing, heuristic)
 
 
 def _means(cases: Sequence[tuple[_Trial, ...]], metric: str, *, same_metrics: bool) -> Sequence[float | None]:

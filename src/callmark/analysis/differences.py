@@ -7,22 +7,18 @@ differences, their number)` with the number of such clusters. There is at least 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil
+from operator import getitem
+from random import Random
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from callmark.analysis.intervals import LEVEL, SEED, Clusters, Interval, Z, difference_interval
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
 SMALL_DIFFERENCE = 0.03  # that users want to detect
 FLIPS = 10_000
 _EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
-_WORTH_GROUPING = 16  # times faster that drawing a sign is than drawing a binomial
-_DRAWS_IN_MEMORY = 2_000_000
+_BYTE = 8  # signs that are drawn at once
 _ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
 
@@ -58,8 +54,6 @@ def sign_flip_test(clusters: Clusters, *, flips: int = FLIPS) -> float:
 
     With up to 13 clusters that are not 0, all sign flips are tried; with more, `flips` are drawn, and the observed one is added.
     """
-    import numpy
-
     sizes: Counter[float] = Counter()
     seen = 0.0
     for (total, _), times in clusters.items():
@@ -71,11 +65,10 @@ def sign_flip_test(clusters: Clusters, *, flips: int = FLIPS) -> float:
     farthest = sum(size * times for size, times in sizes.items())
     seen = abs(seen) - _ROUNDING * farthest
     if sizes.total() <= _EXHAUSTIVE:
-        each = numpy.array(sorted(sizes.elements()))
-        ways = (numpy.arange(2 ** len(each))[:, None] >> numpy.arange(len(each))) & 1
-        return float(numpy.mean(abs(ways @ (2 * each) - farthest) >= seen))
-    extreme = sum(int((abs(2 * positive - farthest) >= seen).sum()) for positive in _positive_sums(sizes, flips))
-    return float((1 + extreme) / (1 + flips))
+        sums = _subset_sums(sorted(sizes.elements()))
+        return sum(abs(2 * positive - farthest) >= seen for positive in sums) / len(sums)
+    extreme = sum(abs(2 * positive - farthest) >= seen for positive in _positive_sums(sizes, flips))
+    return (1 + extreme) / (1 + flips)
 
 
 def holm_adjust(ps: Sequence[float]) -> list[float]:
@@ -117,15 +110,29 @@ def _interval(clusters: Clusters, *, bounded: bool, z: float) -> Interval | None
     return percentile_bootstrap(clusters)
 
 
-def _positive_sums(sizes: Counter[float], flips: int) -> Iterator["NDArray[float64]"]:
-    """Yield sums of the clusters whose drawn sign is positive. For equal clusters, the number of positive ones is drawn at once."""
-    import numpy
+def _positive_sums(sizes: Counter[float], flips: int) -> Iterator[float]:
+    """Yield sums of the clusters whose drawn sign is positive.
 
-    random = numpy.random.default_rng(SEED)
-    grouped = len(sizes) < sizes.total() / _WORTH_GROUPING  # else drawing a sign for each is faster
-    each = numpy.array(sorted(sizes) if grouped else sorted(sizes.elements()))
-    times = [sizes[size] for size in sorted(sizes)]
-    step = max(1, _DRAWS_IN_MEMORY // len(each))
-    for begun in range(0, flips, step):
-        shape = (min(step, flips - begun), len(each))
-        yield (random.binomial(times, 0.5, size=shape) if grouped else random.integers(0, 2, size=shape, dtype=numpy.int8)) @ each
+    The signs are random bits. For many equal clusters only their number matters; of other clusters, the sum for each byte of signs is
+    looked up.
+    """
+    random = Random(SEED)
+    many = [(size, times) for size, times in sorted(sizes.items()) if times > _BYTE]
+    others = [size for size, times in sorted(sizes.items()) if times <= _BYTE for _ in range(times)]
+    tables = [_subset_sums(others[at : at + _BYTE]) for at in range(0, len(others), _BYTE)]
+    padding = -len(others) % _BYTE  # signs of the last byte that no cluster has
+    if tables:
+        tables[-1] *= 2**padding
+    for _ in range(flips):
+        total = sum(map(getitem, tables, random.randbytes(len(tables))))
+        for size, times in many:
+            total += size * random.getrandbits(times).bit_count()
+        yield total
+
+
+def _subset_sums(sizes: Sequence[float]) -> list[float]:
+    """Return the sum of each subset: that of the bits of its index."""
+    sums = [0.0]
+    for size in sizes:
+        sums += [total + size for total in sums]
+    return sums

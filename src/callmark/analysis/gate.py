@@ -11,13 +11,16 @@ from math import isfinite
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from callmark.analysis.compare import MetricChange
+from callmark.analysis.differences import cases_needed
+from callmark.analysis.intervals import Clusters
 from callmark.analysis.measures import Measure, parse_measure
 from callmark.analysis.summary import Estimate
 from callmark.errors import BadInput
 from callmark.grading.evaluator import Metric
-from callmark.wording import pluralize
+from callmark.wording import mark_heuristic, pluralize
 
 _EPSILON = 1e-9  # tolerance for rounding: nine tenths meet .9
 _PLACES = range(3, 10)  # decimals: more only where fewer would show a value on the wrong side of its threshold
@@ -34,12 +37,20 @@ class Gate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class GateCheck(Struct, frozen=True):
-    """One threshold: its kind and its name, unique together; whether it is met; and the numbers as text."""
+    """One threshold: its kind and its name, unique together; whether it is met; the numbers as text; and whether its metric is a heuristic,
+    which its label says.
+    """
 
     condition: Literal["finished", "scored", "min", "max_drop", "max_errors"]
     name: str
     met: bool
     text: str
+    heuristic: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name as it is shown: `decision.behavior (heuristic)`."""
+        return mark_heuristic(self.name, self.heuristic)
 
 
 def gate_measures(gate: Gate, metrics: Mapping[str, Metric], *, pass_metric: str) -> dict[str, Measure]:
@@ -95,13 +106,20 @@ def check_gate(gate: Gate, measured: Measured, *, unfinished: str = "") -> list[
     checks = [GateCheck("finished", "run", False, unfinished)] if unfinished else []
     if not measured.scored:
         checks.append(GateCheck("scored", "scored cases", False, "0: nothing to check"))
-    checks += [_check_min(name, threshold, measured) for name, threshold in gate.min.items()]
-    checks += [_check_drop(name, threshold, measured.changes.get(name), gate.significant) for name, threshold in gate.max_drop.items()]
+    checks += [_marked(_check_min(name, threshold, measured), measured) for name, threshold in gate.min.items()]
+    drops = [_check_drop(name, threshold, measured.changes.get(name), gate.significant) for name, threshold in gate.max_drop.items()]
+    checks += [_marked(check, measured) for check in drops]
     if gate.max_errors is not None:
         met = measured.errors <= gate.max_errors
         text = f"{measured.errors:,} {'≤' if met else '>'} {gate.max_errors:,}"
         checks.append(GateCheck("max_errors", "errors", met, text))
     return checks
+
+
+def _marked(check: GateCheck, measured: Measured) -> GateCheck:
+    """Return the check, marked if its metric is a heuristic."""
+    measure = measured.measures.get(check.name)
+    return replace(check, heuristic=measure is not None and measure.definition.heuristic)
 
 
 def _check_min(name: str, threshold: float, measured: Measured) -> GateCheck:
@@ -128,6 +146,28 @@ def _check_drop(name: str, threshold: float, change: MetricChange | None, signif
     if met and not small:
         text += ", but within noise"
     return GateCheck("max_drop", name, met, text)
+
+
+def is_passed_by_noise(threshold: float, change: MetricChange | None) -> bool:
+    """Return whether a drop is larger than allowed and passes only because it is within noise (`significant`)."""
+    return change is not None and change.within_noise and change.before - change.after > threshold + _EPSILON
+
+
+def power_warning(name: str, threshold: float, change: MetricChange, clusters: Clusters) -> str:
+    """Return the warning about a drop that passes as noise, if there are too few cases to tell; empty if there are enough.
+
+    `clusters` are the changes by conversation. Enough are as many as detect a drop of the threshold (of the drop itself, for a threshold of
+    0) in four of five runs.
+    """
+    drop = change.before - change.after
+    count = sum(size * times for (_, size), times in clusters.items())
+    needed = cases_needed(clusters, difference=threshold or drop)
+    if needed is not None and needed <= count:
+        return ""
+    allowed = _format(round(threshold or drop, 3))
+    enough = f": detecting a drop of {allowed} needs about {float(f'{needed:.2g}'):,.0f} cases" if needed else ""
+    dropped = f"{name} dropped by {_format_beside(drop, threshold)}, which is within noise"
+    return f"{dropped}, but {pluralize(count, 'case')} {'is' if count == 1 else 'are'} too few to tell{enough}"
 
 
 def _format_beside(value: float, threshold: float) -> str:

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.compare import MetricChange, metric_change
-from callmark.analysis.differences import difference
 from callmark.analysis.intervals import Clusters, mean_interval
 from callmark.analysis.summary import Estimate, is_scored
 from callmark.errors import BadInput
@@ -99,8 +98,8 @@ class CaseValues:
         pairs = self._pairs(baseline, measure)
         if not pairs:
             return None
-        found = difference(self.change_clusters(baseline, measure), bounded=measure.definition.bounds == UNIT)
-        return metric_change(fmean(before for before, _ in pairs.values()), fmean(after for _, after in pairs.values()), found)
+        before, after = (fmean(pair[side] for pair in pairs.values()) for side in (0, 1))
+        return metric_change(before, after, self.change_clusters(baseline, measure), measure.definition)
 
     def clusters(self, measure: Measure) -> Clusters:
         """Return the values of a measure by conversation."""

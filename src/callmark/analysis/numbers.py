@@ -27,6 +27,11 @@ def format_interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{format_score(low)}, {format_score(high)}]"
 
 
+def format_estimate(value: float, interval: tuple[float, float] | None) -> str:
+    """Return `.667 [.612, .701]`, or the value alone without an interval."""
+    return format_score(value) + ("" if interval is None else f" {format_interval(*interval)}")
+
+
 def explain_interval(mean: float, low: float | None, conversations: int) -> str:
     """Return what to say in the place of an interval if there is none or if nothing is wrong; empty if the interval speaks for itself."""
     if low is None:

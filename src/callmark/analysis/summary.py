@@ -14,6 +14,7 @@ from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
 from callmark.analysis.clusters import Cluster, ClusterTally
 from callmark.analysis.details import Details, DetailTally
+from callmark.analysis.files import FileSummary, FileTally
 from callmark.analysis.interpretations import Score
 from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
@@ -108,13 +109,14 @@ class Summary(Struct, frozen=True):
         error_texts: Number of errors by message.
         usage: Tokens, cost and latency; None if not measured.
         details: The detailed breakdowns; None if they were not computed.
-        endings: For simulated conversations, their number by ending.
+        endings: For simulated conversations, their number by ending; those that are errors only if they have one.
         turns: For simulated conversations, the mean number of user turns.
         misses: Number of calls without a recorded result.
         evaluator_errors: Errors of evaluators, by evaluator.
         pooled: Metrics pooled over all predictions, by full name.
         categories: For each evaluator that returns categories, the counts by expected and actual category.
         scored_conversations: Number of conversations with a scored case: those that the intervals are over.
+        by_file: For scenarios from a folder, the counts and means of each file, which add up to those of the run.
     """
 
     cases: int
@@ -138,6 +140,7 @@ class Summary(Struct, frozen=True):
     pooled: dict[str, PooledMetric] = {}
     categories: dict[str, dict[str, dict[str, int]]] = {}  # by evaluator: expected category, actual category, count
     scored_conversations: int = 0
+    by_file: list[FileSummary] = []
 
 
 class Tally:
@@ -174,6 +177,7 @@ class Tally:
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
         self._pooled: dict[str, list[float]] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}
+        self._files = FileTally()
 
     def add(self, grade: GradeRecord) -> None:
         """Count one grade. The trials of a case are consecutive."""
@@ -186,12 +190,16 @@ class Tally:
                 self._conversation_hashes.append(hash(conversation))
         if grade.usage is not None:
             self._add_usage(grade.usage)
+        if grade.ending and (grade.error or is_scored(grade)):
+            self._endings[bounded(self._endings, grade.ending)] += 1
         if grade.error:
             self._errors += 1
             self._error_texts[bounded(self._error_texts, grade.error)] += 1
         if grade.evaluator_errors:
             self._add_evaluator_errors(grade)
         self._graded += 1
+        if grade.file:
+            self._files.add(grade, is_scored=is_scored(grade))
         if self._details is not None and (grade.error or is_scored(grade)):
             self._details.add(grade)
         if not is_scored(grade):
@@ -199,8 +207,6 @@ class Tally:
         self._scored += 1
         self._add_metrics(grade)
         self._misses += grade.misses
-        if grade.ending:
-            self._endings[bounded(self._endings, grade.ending)] += 1
         if grade.turns is not None:
             self._turns = [self._turns[0] + 1, self._turns[1] + grade.turns]
         if grade.faults:
@@ -254,6 +260,7 @@ class Tally:
                 for evaluator, matrix in self._categories.items()
             },
             clusters.total(),
+            self._files.files(),
         )
 
     def _estimate(self, name: str, clusters: Mapping[Cluster, int]) -> Estimate:

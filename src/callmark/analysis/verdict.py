@@ -13,7 +13,7 @@ from msgspec import Struct
 from callmark.analysis.compare import Comparison, MetricChange
 from callmark.analysis.differences import SMALL_DIFFERENCE
 from callmark.analysis.numbers import format_difference, format_p_value, format_score
-from callmark.wording import pluralize
+from callmark.wording import mark_heuristic, pluralize
 
 Outcome = Literal["better", "worse", "within noise", "identical", "errors", "too few conversations", "not measured"]
 
@@ -21,10 +21,11 @@ MIN_CONVERSATIONS = 6  # with fewer, even differences in the same direction ever
 
 
 class MetricDifference(Struct, frozen=True):
-    """A metric and its difference, second run minus first."""
+    """A metric, its difference, second run minus first, and whether it is a heuristic."""
 
     metric: str
     difference: float
+    heuristic: bool = False
 
 
 class Verdict(Struct, frozen=True):
@@ -53,7 +54,7 @@ def judge(comparison: Comparison, first: str, second: str, *, lower_is_better: C
     for metric, change in comparison.metrics.items():
         if metric != comparison.headline:
             direction = _direction(change, lower_is_better=metric in lower_is_better) or "unchanged"
-            directions[direction].append(MetricDifference(metric, change.difference))
+            directions[direction].append(MetricDifference(metric, change.difference, change.heuristic))
     for differences in directions.values():
         differences.sort(key=lambda each: -abs(each.difference))
     outcome = _outcome(comparison, lower_is_better)
@@ -107,6 +108,7 @@ def _sentence(outcome: Outcome, comparison: Comparison, first: str, second: str)
     change = comparison.metrics.get(metric)
     if change is None:
         return f"{second} cannot be compared with {first}: {metric} is not measured in both runs"
+    metric = mark_heuristic(metric, change.heuristic)
     numbers = f"{metric} {format_score(change.before)} → {format_score(change.after)}"
     numbers += f", {format_difference(change.difference, change.low, change.high)}, {format_p_value(change.p)}"
     match outcome:

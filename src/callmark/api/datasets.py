@@ -16,6 +16,7 @@ from callmark import registry
 from callmark.api.expanding import refuse_inlining
 from callmark.api.rejects import RejectsFile
 from callmark.api.unchanged import RowsFile
+from callmark.config import read_grading_settings
 from callmark.data import expand as expanding
 from callmark.data import filter as filter_rules
 from callmark.data import split as splitting
@@ -128,7 +129,9 @@ def stats(dataset: DatasetSource) -> Stats:
     return statistics.stats(open_dataset(dataset))
 
 
-def lint(dataset: DatasetSource | Sequence[DatasetSource], *, valid: DatasetSource | Sequence[DatasetSource] = ()) -> LintReport:
+def lint(
+    dataset: DatasetSource | Sequence[DatasetSource], *, valid: DatasetSource | Sequence[DatasetSource] = (), config: str | None = None
+) -> LintReport:
     """Find problems in a dataset: malformed calls, hallucinated values, duplicates, leaks from training to validation data, and more.
 
         report = callmark.lint("train.jsonl", valid="valid.jsonl")
@@ -140,14 +143,15 @@ def lint(dataset: DatasetSource | Sequence[DatasetSource], *, valid: DatasetSour
     Args:
         dataset: One dataset, or a list of paths or `Dataset` objects.
         valid: Validation data. `dataset` is then training data, and near-duplicates between the two are errors.
+        config: Path of the configuration file; `callmark.toml` by default. `[grounding] ignore` lists arguments that need no source.
 
     Returns:
         All findings, their number by code, and the number of rows. Rows that a dataset skips (`skip_bad=True`) are findings too.
 
     Raises:
-        BadInput: A dataset is empty, or a row cannot be read and the dataset does not skip such rows.
+        BadInput: A dataset is empty, a row cannot be read and the dataset does not skip such rows, or the configuration is invalid.
     """
-    linter = Linter()
+    linter = Linter(ignore=read_grading_settings(config).ungrounded)
     for sources, held_out in ((dataset, False), (valid, True)):
         for source in _each(sources):
             for row in _rows(source, linter):
@@ -171,6 +175,7 @@ def filter(  # noqa: A001 - the public name
     no_tools: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
     rejects: str | PathLike[str] | RejectsFile | None = None,
+    config: str | None = None,
 ) -> FilterResult:
     """Keep the rows of a dataset that pass every rule.
 
@@ -194,19 +199,21 @@ def filter(  # noqa: A001 - the public name
         no_tools: Name patterns; none may match a called tool.
         out: File for the rows that are kept. Without it, they are returned.
         rejects: File for the other rows, each with the rules it failed.
+        config: Path of the configuration file; `callmark.toml` by default. `grounded` checks no argument that `[grounding] ignore` lists;
+            the other rules do not read the file.
 
     Returns:
         The rows that are kept (if `out` is not given) and the counts by rule.
 
     Raises:
-        BadInput: No rule is given, a pattern is invalid, the dataset is empty, or a row cannot be read.
+        BadInput: No rule is given, a pattern or the configuration is invalid, the dataset is empty, or a row cannot be read.
         StorageError: A file cannot be written.
     """
     rules = [
         *map(filter_rules.require, require),
         *map(filter_rules.forbid, forbid),
         *map(filter_rules.consistent, consistent),
-        *([filter_rules.grounded()] if grounded else []),
+        *([filter_rules.grounded(read_grading_settings(config).ungrounded)] if grounded else []),
         *([filter_rules.clean()] if clean else []),
         *filter_rules.calls_between(min_calls, max_calls),
         *filter_rules.turns_between(min_turns, max_turns),

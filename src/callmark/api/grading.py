@@ -17,12 +17,14 @@ from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.grading import grade as one_item
 from callmark.grading.grade import Grade
-from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings
+from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings, find_source
 from callmark.runs.grade import GradeOptions, grade_predictions, regrade
 from callmark.runs.run import Run
 from callmark.runs.store import RunFolder, is_run, suggest_run
+from callmark.runs.tags import read_tags
 from callmark.trust import allow, authorize, decided_by, import_actions
 from callmark.types import Message, Prediction
+from callmark.wording import end_sentence
 
 PredictionInput = str | PathLike[str] | Sequence[str | PathLike[str]] | Sequence[Prediction] | Sequence[Mapping[str, Any]]
 OUT = "runs"  # default parent folder of runs
@@ -54,6 +56,7 @@ def grade(
     in_order: bool = False,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
+    tags: Mapping[str, str] | Sequence[str] = (),
     config: str | None = None,
     trust: bool = False,
     options: GradeOptions | None = None,
@@ -74,7 +77,8 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
     matched by case id, or by order if they have no ids. A case without a prediction is an error and is excluded from scores. For duplicate
     predictions of one trial, the first one counts, or the first that is not an error. Recorded simulations need no `predictions`.
 
-    `grade(run)`, with a `Run` or the path of its folder, grades the predictions of the run again.
+    `grade(run)`, with a `Run` or the path of its folder, grades the predictions of the run again, with the evaluators of the run and those
+    that are given: no metric is lost.
 
     Args:
         expected: Expected calls, a list in any shape. In the other forms, the first argument is the cases (a path, a `Dataset` or a list)
@@ -90,6 +94,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         in_order: Match predictions to cases by order, whatever ids they have.
         out: Parent folder of the run; `runs` by default.
         name: Name of the run folder; by default the name of the first predictions file and the time.
+        tags: Tags of the run: a dict, or a list of `KEY` and `KEY=VALUE`. A run that is graded again keeps those it has.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the run, or a `callmark.toml` in the current folder, imports.
         options: Processes, handlers for bad rows and progress, and whether cases without any call are accepted.
@@ -119,12 +124,14 @@ def _grade_cases(
     in_order: bool = False,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
+    tags: Mapping[str, str] | Sequence[str] = (),
     config: str | None = None,
     trust: bool = False,
     options: GradeOptions | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Run:
     configured = read_config(config)
+    labels = read_tags(tags)
     settings = grading_settings(configured.grading, evaluators, policy)
     with decided_by(allow if trust else None):
         authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
@@ -132,7 +139,7 @@ def _grade_cases(
         assert isinstance(cases, str | PathLike)
         refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "in-order": in_order or None, "out": out, "name": name})
         with decided_by(allow if trust else None):
-            return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn)
+            return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn, labels)
     selection = select_cases(cases)
     if selection.path and not os.path.exists(selection.path) and (near := suggest_run(selection.path)):
         raise BadInput(f"{scrub(selection.path)}: no such file or run{near}")
@@ -148,6 +155,7 @@ def _grade_cases(
             name=name,
             options=with_bad_rows(options, cases),
             predictions_name=None if _is_files(predictions) else _IN_MEMORY,
+            tags=labels,
         )
 
 
@@ -173,18 +181,36 @@ def is_run_folder(cases: object, predictions: object = ()) -> bool:
     return isinstance(cases, str | PathLike) and (is_run(fspath(cases)) or (not predictions and os.path.isdir(cases)))
 
 
-def _regrade(folder: RunFolder, settings: GradingSettings, options: GradeOptions, warn: Callable[[str], None] | None) -> Run:
+def _regrade(
+    folder: RunFolder, settings: GradingSettings, options: GradeOptions, warn: Callable[[str], None] | None, tags: Mapping[str, str]
+) -> Run:
     before = folder.read()
+    recorded = before.grading.evaluators
+    added = () if settings.evaluators == DEFAULT_EVALUATORS else settings.evaluators  # the default means that none were chosen
+    authorize(import_actions([name for name in recorded if name not in added], source=str(folder.path)))
+    if added:
+        recorded = _still_found(recorded, added, warn or (lambda sentence: None))
+    settings = structs.replace(settings, evaluators=recorded + tuple(name for name in added if name not in recorded))
     if before.dataset.kind == "scenarios":
-        if settings.evaluators == DEFAULT_EVALUATORS:  # nothing else was chosen, so keep those for conversations
-            authorize(import_actions(before.grading.evaluators, source=str(folder.path)))
-            settings = structs.replace(settings, evaluators=before.grading.evaluators)
         options = structs.replace(options, detailed=True)  # the results of the trials are shown directly
     if "policy" in before.grading.options and "policy" not in settings.options:
         settings = settings.with_options("policy", **before.grading.options["policy"])
     if warn and (changed := settings.differences(before.grading)):
         warn(f"settings changed since the last grading: {', '.join(changed)}.")
-    return regrade(folder, settings, options=options)
+    return regrade(folder, settings, options=options, tags=tags)
+
+
+def _still_found(recorded: tuple[str, ...], chosen: Sequence[str], warn: Callable[[str], None]) -> tuple[str, ...]:
+    """Return the evaluators of a run that still exist, or that are chosen again. `warn` gets a sentence about each of the others."""
+    found = []
+    for name in recorded:
+        try:
+            if name not in chosen:
+                find_source(name)
+            found.append(name)
+        except BadInput as error:
+            warn(f"{end_sentence(str(error))} Its metrics are no longer measured.")
+    return tuple(found)
 
 
 def refuse_with_run(run: object, given: Mapping[str, object]) -> None:
@@ -193,6 +219,11 @@ def refuse_with_run(run: object, given: Mapping[str, object]) -> None:
         if value is not None:
             if name in ("out", "name"):
                 raise BadInput(f"--{name} cannot be used when a run is graded again: the result is saved in {run}")
+            if name == "tools":
+                raise BadInput(
+                    f"--tools cannot be used with {run}, which is a run: its cases already have their tools",
+                    f"To use other tools: callmark grade CASES --tools FILE --predictions {run}/predictions.jsonl",
+                )
             raise BadInput(
                 f"--{name} cannot be used with {run}, which is a run: its own predictions are graded again",
                 "To grade a predictions file, pass the cases file instead of the run.",

@@ -70,6 +70,7 @@ def read_resumed_run(
         limit=dataset.limit if cases.limit is None else cases.limit,
         trials=model_run.trials if trials is None else trials,
         sample=dataset.sample,
+        skipped=dataset.skipped,
     )
     path = folder.path.resolve()
     model = structs.replace(model, price=model.price or model_run.model.price)

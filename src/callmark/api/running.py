@@ -7,6 +7,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import wraps
 from inspect import signature
 from os import PathLike, fspath
@@ -20,8 +21,11 @@ from callmark.analysis.sequential import DEFAULT_LOOKS
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
 from callmark.api.grading import OUT, grading_settings
 from callmark.api.resuming import read_resumed_run, recorded_agent
+from callmark.api.scenario_folder import is_scenario_folder, read_scenario_folder
+from callmark.calls.strict import scrub
 from callmark.config import Config, read_config
 from callmark.errors import BadInput
+from callmark.grading.evaluator import UNIT
 from callmark.grading.grader import Grader
 from callmark.grading.settings import GradingSettings
 from callmark.models.child_environment import pass_on
@@ -40,6 +44,7 @@ from callmark.runs.run_model import open_run_model
 from callmark.runs.runner import ProgressListener, Runner
 from callmark.runs.selection import CaseSelection
 from callmark.runs.store import suggest_run
+from callmark.runs.tags import read_tags
 from callmark.runs.worker import Budget
 from callmark.simulation.open_simulator import agent_actions, user_actions
 from callmark.simulation.simulate import MAX_STEPS, prepare_simulation, simulation_grading
@@ -55,16 +60,17 @@ CALL_SCORE, CALL_PASS = "call.score", "call.pass"
 
 
 class PreparedRuns(Struct, frozen=True):
-    """Validated runs that are ready to start: call `predict`, then `grade`."""
+    """Validated runs that are ready to start: call `predict`, then `grade`. `resources` are open until everything is predicted."""
 
     runner: Runner
     open_cache: Callable[[], Cache | None]  # called in the thread that predicts
     budget: Budget
     progress: ProgressListener | None
     warn: Warn
+    resources: AsyncExitStack | None = None
 
     async def predict(self) -> None:
-        """Request every missing prediction. If it is cancelled, `warn` gets the command that resumes each run."""
+        """Request every missing prediction, and close the resources. If it is cancelled, `warn` gets the command that resumes each run."""
         try:
             await self.runner.predict(cache=self.open_cache(), budget=self.budget, progress=self.progress, warn=self.warn)
         except asyncio.CancelledError:
@@ -75,6 +81,9 @@ class PreparedRuns(Struct, frozen=True):
                     saved = f"saved {model_run.predictions:,} of {pluralize(model_run.requests, unit)}."
                     self.warn(f"{saved}\nResume with: {resume_command(run.info, one_line(str(run.folder), 200))}")
             raise
+        finally:
+            if self.resources is not None:
+                await self.resources.aclose()
 
     def grade(self) -> list[Run]:
         """Grade the predictions, and return one run per model."""
@@ -101,6 +110,7 @@ def _prepare_run(
     until_decided: bool = False,
     looks: int | None = None,
     env: Sequence[str] = (),
+    tags: Mapping[str, str] | Sequence[str] = (),
     config: str | None = None,
     trust: bool = False,
     options: GradeOptions | None = None,
@@ -133,6 +143,7 @@ def _prepare_run(
             one model is above or below each threshold in `[gate] min` of `callmark.toml`.
         looks: How often to check whether it is decided: 2, 3, 4, 5, 8, 10 (default) or 20 times.
         env: Names of environment variables that programs get (`cmd:COMMAND`), in addition to the path, home folder and locale.
+        tags: Tags of the run: a dict, or a list of `KEY` and `KEY=VALUE`. A resumed run keeps those it has.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
         options: Processes, handlers for bad rows and grading progress, and whether cases without any call are accepted.
@@ -185,24 +196,42 @@ def _prepare_run(
         name=name,
         resume=resume,
         options=with_bad_rows(options, cases),
+        tags=read_tags(tags),
         rule=_early_rule(grading, configured.gate, len(opened), looks) if until_decided else None,
     )
     return PreparedRuns(runner, lambda: _open_cache(keys, warn) if cache else None, Budget(max_cost, max_tokens_total), progress, warn)
 
 
 def _early_rule(grading: GradingSettings, gate: Gate, models: int, looks: int | None) -> EarlyRule:
-    """Return what decides early: the headline of two models, or the thresholds of the gate for one."""
+    """Return what decides early: the headline of two models, or the thresholds of the gate for one.
+
+    Metrics that are not limited to 0 to 1 raise `BadInput`: the intervals of the looks are for values in that range. So do evaluators that
+    declare no metric.
+    """
     metrics = Grader(grading).metrics
+    if not metrics:
+        raise BadInput(
+            "--until-decided: the selected evaluators declare no metric that could decide",
+            "Select a built-in evaluator such as call, or declare the metrics of yours.",
+        )
+    thresholds: dict[str, float] = {}
     if models == 2:
-        headline = CALL_SCORE if CALL_SCORE in metrics else next(iter(metrics))
-        return EarlyRule([parse_measure(headline, metrics, pass_metric=CALL_PASS)], looks=looks or DEFAULT_LOOKS)
-    if models == 1 and gate.min:
-        measures = [parse_measure(name, metrics, pass_metric=CALL_PASS) for name in gate.min]
-        return EarlyRule(measures, dict(gate.min), looks or DEFAULT_LOOKS)
-    raise BadInput(
-        f"--until-decided: nothing to decide with {pluralize(models, 'model')}",
-        "Pass two models to compare, or pass one model and set min thresholds under [gate] in callmark.toml.",
-    )
+        names = [CALL_SCORE if CALL_SCORE in metrics else next(iter(metrics))]
+    elif models == 1 and gate.min:
+        names, thresholds = list(gate.min), dict(gate.min)
+    else:
+        raise BadInput(
+            f"--until-decided: nothing to decide with {pluralize(models, 'model')}",
+            "Pass two models to compare, or pass one model and set min thresholds under [gate] in callmark.toml.",
+        )
+    measures = [parse_measure(name, metrics, pass_metric=CALL_PASS) for name in names]
+    for measure in measures:
+        if measure.definition.bounds != UNIT:
+            raise BadInput(
+                f"--until-decided: expected a metric whose values are from 0 to 1, got {measure.name}",
+                "Remove it from [gate] min, or run without --until-decided." if thresholds else "Run without --until-decided.",
+            )
+    return EarlyRule(measures, thresholds, looks or DEFAULT_LOOKS)
 
 
 def _prepare_simulation(
@@ -211,6 +240,7 @@ def _prepare_simulation(
     *,
     user: str | ModelSettings | None = None,
     tools: str | Sequence[str] = (),
+    share_server: bool | None = None,
     system: str | None = None,
     judge: str | ModelSettings | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -229,6 +259,7 @@ def _prepare_simulation(
     max_cost: float | None = None,
     max_tokens_total: int | None = None,
     env: Sequence[str] = (),
+    tags: Mapping[str, str] | Sequence[str] = (),
     config: str | None = None,
     trust: bool = False,
     options: GradeOptions | None = None,
@@ -245,10 +276,13 @@ def _prepare_simulation(
     resume. Blocks until all agents are done; use `simulate_async` inside a coroutine.
 
     Args:
-        scenarios: Scenarios: a path, a `Dataset` or a list. To resume, the folder of a run.
+        scenarios: Scenarios: a path, a `Dataset` or a list; or a folder, whose JSON and JSONL files are all read. To resume, the folder of
+            a run.
         agents: One or more agents: specs (`openai:NAME`, `python:module:function`), names from `callmark.toml`, or `ModelSettings`.
         user: The simulated user: `rule-based` (default), `rule-based:STYLE`, `script`, or a model, which makes it an LLM user.
         tools: Specs of tool sources, such as `mcp:COMMAND`, `python:MODULE` or `openapi:FILE`. Agents that run their own tools need none.
+        share_server: Whether all conversations share one tool server. By default, each has its own, unless the server separates
+            conversations itself or declares all its tools as read-only.
         system: System prompt of the agent.
         judge: Model that decides whether the completion condition is met. Without it, the user and the end state decide.
         settings: Settings that override those of every agent, such as `{"temperature": 0}`.
@@ -267,6 +301,7 @@ def _prepare_simulation(
         max_cost: Stop when this cost is reached. A model needs a price.
         max_tokens_total: Stop when this number of tokens is reached.
         env: Names of environment variables that programs (`mcp:COMMAND`, `cmd:COMMAND`) get, in addition to path, home and locale.
+        tags: Tags of the run: a dict, or a list of `KEY` and `KEY=VALUE`. A resumed run keeps those it has.
         config: Path of the configuration file; `callmark.toml` by default.
         trust: Allow what the resumed run, a `callmark.toml` in the current folder and `.env` run, import and send.
         options: Processes, and handlers for bad rows and grading progress.
@@ -289,8 +324,12 @@ def _prepare_simulation(
     sources = [configured.found if label else "" for label, _ in chosen]
     specs = (tools,) if isinstance(tools, str) else tuple(tools)
     folder = fspath(out) if out is not None else None
+    options = with_bad_rows(options, scenarios)
     before: SimulationSettings | None = None
-    if path := _run_folder(selection):
+    path = ""
+    if is_scenario_folder(selection.path) and (name is not None or not resume):
+        selection = _read_folder(selection, options, warn)
+    elif path := _run_folder(selection):
         given = {"agent": chosen, "user": user, "judge": judge, "tools": specs, "system": system}
         chosen = chosen or recorded_agent(path, [part for part, value in given.items() if value])
         resumed = read_resumed_run(path, selection, chosen, resume=resume, moved=bool(out or name), trials=trials, env=env)
@@ -315,6 +354,7 @@ def _prepare_simulation(
         "max_turns": max_turns,
         "max_steps": max_steps,
         "seed": seed,
+        "share_server": share_server,
     }
     simulation = structs.replace(
         before or SimulationSettings(ModelSettings(model=DEFAULT_USER), max_turns=MAX_TURNS, max_steps=MAX_STEPS),
@@ -330,13 +370,14 @@ def _prepare_simulation(
     if simulation.judge is not None:
         actions += model_actions(simulation.judge, keys, source=_source(judge, configured, path))
     actions += tool_actions(simulation.tools, keys, source="" if specs else path)
+    labels = read_tags(tags)
     with decided_by(allow if trust else None):
         authorize(actions)  # outside of the event loop, where a question can be interrupted
 
     async def prepare() -> PreparedRuns:
         opened_cache = _open_cache(keys, warn) if cache else None
         with decided_by(allow if trust else None):
-            runner = await prepare_simulation(
+            prepared = await prepare_simulation(
                 selection,
                 chosen,
                 simulation,
@@ -347,11 +388,22 @@ def _prepare_simulation(
                 out=folder or OUT,
                 name=name,
                 resume=resume,
-                options=with_bad_rows(options, scenarios),
+                options=options,
+                tags=labels,
+                warn=warn,
             )
-        return PreparedRuns(runner, lambda: opened_cache, Budget(max_cost, max_tokens_total), progress, warn)
+        budget = Budget(max_cost, max_tokens_total)
+        return PreparedRuns(prepared.runner, lambda: opened_cache, budget, progress, warn, prepared.tools)
 
     return prepare()
+
+
+def _read_folder(selection: CaseSelection, options: GradeOptions, warn: Warn) -> CaseSelection:
+    """Return the scenarios of a folder, of which each run stores a copy."""
+    found = read_scenario_folder(selection.path, format_name=selection.format_name, on_bad=options.on_bad)
+    for notice in found.notices:
+        warn(notice)
+    return structs.replace(selection, path="", format_name="scenarios", content=found.content, name=scrub(selection.path))
 
 
 def _run_folder(selection: CaseSelection) -> str:
@@ -360,9 +412,11 @@ def _run_folder(selection: CaseSelection) -> str:
 
 
 def _refuse_missing_run(selection: CaseSelection, resume: bool) -> None:
-    """Raise `BadInput` if a run is to be resumed whose folder does not exist."""
+    """Raise `BadInput` if a run is to be resumed whose folder does not exist or is a file."""
     if resume and selection.path and not os.path.exists(selection.path):
         raise BadInput(f"{selection.path}: no such run{suggest_run(selection.path)}")
+    if resume and selection.path:
+        raise BadInput(f"{selection.path}: expected a run folder to resume, got a file", "Pass the folder of the run, such as runs/NAME.")
 
 
 def _participant(model: str | ModelSettings | None, configured: Mapping[str, ModelSettings]) -> ModelSettings | None:

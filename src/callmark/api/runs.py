@@ -11,13 +11,15 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from callmark.analysis.compare import MetricChange
-from callmark.analysis.gate import Gate, GateCheck, Measured, check_gate, gate_measures
+from callmark.analysis.gate import Gate, GateCheck, Measured, check_gate, gate_measures, is_passed_by_noise, power_warning
 from callmark.analysis.measures import CaseValues, Measure, parse_measure
+from callmark.analysis.outcomes import CaseOutcome, case_outcomes
 from callmark.calls.strict import scrub
 from callmark.config import FILE_NAME, read_config
 from callmark.errors import BadInput
-from callmark.reporting.junit import junit, markdown
+from callmark.reporting.junit import CaseResults, junit, markdown
 from callmark.reporting.safety import one_line
+from callmark.runs.baseline import LATEST, find_latest
 from callmark.runs.compare import compare, other_cases, refuse_other_cases
 from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
@@ -36,6 +38,8 @@ class GateResult(Struct, frozen=True):
         warnings: Sentences about the comparison, such as different grading settings.
         coverage: How many predictions are scored, and the number of errors; empty without errors.
         faults: Number of faults of the run, by kind.
+        baseline: Folder of the baseline; empty without one.
+        broken: Ids of the cases that passed in the baseline, and do not pass in the run.
     """
 
     run: str
@@ -44,6 +48,8 @@ class GateResult(Struct, frozen=True):
     warnings: list[str]
     coverage: str = ""
     faults: dict[str, int] = {}
+    baseline: str = ""
+    broken: list[str] = []
 
     @property
     def passed(self) -> bool:
@@ -53,13 +59,21 @@ class GateResult(Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.passed
 
-    def to_junit(self) -> str:
-        """Return the checks as JUnit XML, with the number of faults by kind as properties."""
-        return junit(self.run, self.checks, self.faults)
+    def outcomes(self) -> list[CaseOutcome]:
+        """Read whether each case of the run passed, and what went wrong, from its folder."""
+        run = Run(self.folder)
+        return list(case_outcomes(run.grades(), run.info.metrics))
 
-    def to_markdown(self) -> str:
-        """Return the checks as Markdown, for a pull request."""
-        return markdown(self.run, self.checks, self.coverage)
+    def to_junit(self) -> str:
+        """Return JUnit XML: a suite with a test per threshold, and a suite with a test per case; the number of faults as properties."""
+        return junit(self.run, self.checks, self._cases())
+
+    def to_markdown(self, *, report: str = "") -> str:
+        """Return the checks and the failed cases as Markdown, for a pull request. `report` is the address of the report, for a link."""
+        return markdown(self.run, self.checks, self._cases(), coverage=self.coverage, baseline=self.baseline, report=report)
+
+    def _cases(self) -> CaseResults:
+        return CaseResults(self.outcomes(), self.faults, Run(self.folder).info.dataset.name, self.broken)
 
 
 class ReportFile(Struct, frozen=True):
@@ -110,8 +124,9 @@ def gate(
         min: Least mean of each metric. `METRIC:TYPE` is a metric of one scenario type; `pass^3` and `pass@3` are over trials.
         max_drop: Greatest drop of each of these from the baseline, on the cases that both runs have.
         max_errors: Greatest number of errors.
-        baseline: The run to compare with; required for `max_drop`.
-        significant: A drop only counts if it is not within noise.
+        baseline: The run to compare with; required for `max_drop`. `latest:KEY` or `latest:KEY=VALUE` is the newest finished run with
+            this tag, of the same dataset, in the folder that the run is in.
+        significant: A drop only counts if it is not within noise. There is a warning if there are too few cases to tell.
         config: Path of the configuration file; `callmark.toml` by default.
 
     Returns:
@@ -146,22 +161,29 @@ def gate(
     estimates = {**summary.metrics, **{measure.name: values.estimate(measure) for measure in of_cases}}
     changes: dict[str, MetricChange | None] = {}
     warnings: list[str] = []
+    broken: list[str] = []
+    before: Run | None = None
     if thresholds.max_drop and summary.scored:
-        before = baseline if isinstance(baseline, Run) else Run(thresholds.baseline)
+        before, warnings = _open_baseline(baseline if isinstance(baseline, Run) else thresholds.baseline, opened)
         refuse_other_cases(before, opened, "Run the baseline model on the same dataset.")
         (against,) = compare(before, opened)
         base_values = CaseValues(of_cases, before.grades() if of_cases else ())
+        broken = against.comparison.broken
         changes = {**against.comparison.metrics, **{measure.name: values.compare(base_values, measure) for measure in of_cases}}
         if against.differing_settings:
             settings = ", ".join(against.differing_settings)
             warnings.append(f"{opened.folder} and {before.folder} were graded with different settings: {settings}")
         if unfinished := _unfinished(before):
             warnings.append(f"the baseline is unfinished: {unfinished}")
+        if thresholds.significant:
+            warnings += _power_warnings(thresholds.max_drop, changes, measures, before, opened)
     measured = Measured(summary.scored, summary.errors, estimates, changes, measures, values.trials)
     checks = check_gate(thresholds, measured, unfinished=_unfinished(opened))
     coverage = f"scored {summary.scored:,} of {summary.graded:,}, {pluralize(summary.errors, 'error')}" if summary.errors else ""
     faults: dict[str, int] = {fault.kind: fault.count for fault in summary.faults}
-    return GateResult(opened.label, str(opened.folder), checks, warnings, coverage, faults)
+    return GateResult(
+        opened.label, str(opened.folder), checks, warnings, coverage, faults, "" if before is None else str(before.folder), broken
+    )
 
 
 def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:
@@ -254,6 +276,31 @@ def _gate_measures(gate: Gate, configured: Gate, run: Run, file: str) -> dict[st
         except BadInput as error:
             raise BadInput(f"{scrub(file)}: [gate] {error}", error.hint) from None
     return gate_measures(gate, run.info.metrics, pass_metric=pass_metric)
+
+
+def _power_warnings(
+    max_drop: Mapping[str, float], changes: Mapping[str, MetricChange | None], measures: Mapping[str, Measure], before: Run, after: Run
+) -> list[str]:
+    """Return a warning for each drop that passes as noise although there are too few cases to tell."""
+    passed = {name: change for name, change in changes.items() if name in max_drop and is_passed_by_noise(max_drop[name], change)}
+    if not passed:
+        return []
+    of_drops = [measures[name] for name in passed]
+    base, values = (CaseValues(of_drops, run.grades()) for run in (before, after))
+    found = (
+        power_warning(name, max_drop[name], change, values.change_clusters(base, measures[name]))
+        for name, change in passed.items()
+        if change is not None
+    )
+    return [warning for warning in found if warning]
+
+
+def _open_baseline(baseline: RunSource, run: Run) -> tuple[Run, list[str]]:
+    """Return the baseline, which may be named by a tag, and a warning for each run beside it that could not be read."""
+    if isinstance(baseline, str) and baseline.startswith(LATEST):
+        latest = find_latest(run, baseline.removeprefix(LATEST))
+        return latest.run, [f"skipped while looking for {baseline}: {problem}" for problem in latest.unreadable]
+    return open_run(baseline), []
 
 
 def _unfinished(run: Run) -> str:

@@ -64,8 +64,8 @@ def synth_scenarios(
     Args:
         out: Output file; `-` is standard output. Without it, the scenarios are only returned.
         templates: YAML file with a list of templates; the help desk's by default.
-        tables: Folder of CSV files; `tables` next to the templates by default. Columns named like `turns:json` contain JSON, all others
-            text.
+        tables: Folder of CSV files; by default `tables` next to the templates, or else the folder of the templates. Columns named like
+            `turns:json` contain JSON, all others text.
         number: Number of scenarios; by default as many as the templates define.
         seed: Seed of the random choices.
 
@@ -79,7 +79,7 @@ def synth_scenarios(
     helpdesk = files("callmark.worlds.helpdesk")
     file: Traversable = Path(templates) if templates is not None else helpdesk / TEMPLATES
     folder: Traversable = (
-        Path(tables) if tables is not None else Path(templates).parent / TABLES if templates is not None else helpdesk / TABLES
+        Path(tables) if tables is not None else _tables_beside(Path(templates)) if templates is not None else helpdesk / TABLES
     )
     name = fspath(templates) if templates is not None else f"the help desk's {TEMPLATES}"
     template_list = read_yaml(_read_text(file, name), name, hint=_QUOTING_HINT)
@@ -112,6 +112,12 @@ def _read_text(file: "Traversable", name: str, *, regular: bool = False) -> str:
         raise BadInput(f"{name}: no such file") from None
     except OSError as error:
         raise BadInput(f"{name}: cannot be read: {error.strerror}") from None
+
+
+def _tables_beside(templates: Path) -> Path:
+    """Return the folder `tables` next to the templates, or their own folder if there is none."""
+    tables = templates.parent / TABLES
+    return tables if tables.is_dir() else templates.parent
 
 
 def _read_tables(folder: "Traversable", *, required: bool) -> dict[str, list[dict[str, Any]]]:

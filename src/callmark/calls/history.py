@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import overload
 
+from msgspec.structs import replace
+
 from callmark.calls.messages import call_texts, message_texts, replace_calls
 from callmark.calls.results import MatchedResults, match_results
 from callmark.types import Case, Conversation, Message, SourceRow, Text
@@ -47,11 +49,7 @@ class Histories:
             messages, shared.tools, given.row, b"", texts, shared.raw_tools, False,
             given.expected, given.expected_texts, given.expected_body, self.conversation,
         )  # fmt: skip
-        return Case(
-            point.id, messages, self.conversation.tools, point.place, original,
-            expected=point.expected, alternatives=point.alternatives, behavior=point.behavior, dependencies=point.dependencies,
-            source=source, group=point.group, states_expectation=point.states_expectation,
-        )  # fmt: skip
+        return replace(point, messages=messages, tools=self.conversation.tools, original=original)
 
     def before(self, index: int, call: int | None) -> History:
         """Return the history of a call of the message at `index`; None for all its calls, and for a message without calls.
@@ -61,10 +59,12 @@ class Histories:
         messages = self.conversation.messages
         message = messages[index]
         if not message.calls or (not call and not message.text):
+            if "texts" in self.__dict__:  # a part of a list costs less than an object that builds it
+                return messages[:index], self.texts[:index]
             return messages[:index], _HistoryTexts(index, lambda: list(self.texts[:index]))
         earlier = message.calls[: call or 0]
         own = Message(message.role, message.text, earlier, None, message.name)
-        given = self._results_of(index)[: len(earlier)]
+        given = self._results_of(index)[: len(earlier)] if earlier else range(0)
         if isinstance(given, range):  # the results follow in the order of the calls, as almost always
             results: Sequence[int] = given
             found = (*messages[:index], own, *messages[given.start : given.stop])

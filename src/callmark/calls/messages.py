@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from callmark.calls.call_containers import OTHER_CALL_KEYS, unknown_container, unread_containers
 from callmark.calls.content_parts import content_text
-from callmark.calls.shapes import named_call, read_call_text, unwrap
+from callmark.calls.shapes import PARALLEL, named_call, read_call_text, unwrap
 from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.types import Call, Case, Conversation, Message, Text
@@ -207,15 +207,24 @@ def _read_container(raw: Raw) -> tuple[Call, ...]:
 
 def _build_message(wire: CommonMessage | _AnyMessage) -> Message:
     calls: tuple[Call, ...] = ()
-    if wire.tool_calls:
-        calls = unwrap(tuple([_build_call(call) for call in wire.tool_calls]))
+    given = wire.tool_calls
+    if given:
+        first = given[0]
+        if len(given) == 1 and isinstance(first, _Call):  # almost always
+            calls = (named_call(first.function.name, first.function.arguments, first.id),)
+            if calls[0].name == PARALLEL:
+                calls = unwrap(calls)
+        else:
+            calls = unwrap(tuple([_build_call(call) for call in given]))
     if wire.function_call is not ABSENT and (text := bytes(wire.function_call)) != b"null":
         calls = (*calls, *unwrap((read_call_text(text),)))
     content = wire.content if wire.content is not None else wire.refusal
+    if content.__class__ is not str:
+        content = "" if content is None else content_text(content, is_result=wire.role in RESULT_ROLES)
     call_id = wire.tool_call_id
     return Message(
         wire.role,
-        content if content.__class__ is str else content_text(content, is_result=wire.role in RESULT_ROLES),
+        content,
         calls,
         call_id if call_id is None or call_id.__class__ is str else str(call_id),
         wire.name,

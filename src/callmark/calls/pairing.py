@@ -28,6 +28,7 @@ from callmark.calls.values import (
     ComparisonRule,
     agrees,
     default_agrees,
+    is_matched,
     matched_arguments,
     may_equal_default,
     without_defaults,
@@ -114,8 +115,18 @@ def compare_arguments(
     """
     if fast_equal(expected, actual, parameters):
         return _all_agree(len(expected))
+    return _compare_arguments(expected, actual, rule, parameters, budget)
+
+
+def _compare_arguments(
+    expected: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    rule: ComparisonRule,
+    parameters: Mapping[str, Any] | None,
+    budget: MatchBudget | None,
+) -> ArgumentComparison:
     given = actual
-    if parameters:
+    if parameters and (known := properties(parameters)) and (may_equal_default(expected, known) or may_equal_default(actual, known)):
         matched = matched_arguments(expected)
         expected, actual = without_defaults(expected, parameters, kept=matched), without_defaults(actual, parameters, kept=matched)
     budget = MatchBudget() if budget is None else budget
@@ -126,12 +137,13 @@ def compare_arguments(
         if key in actual:
             expected_count += 1
             other = actual[key]
-            plainly_equal = value.__class__ is other.__class__ and value.__class__ in _PLAIN and value == other
-            if plainly_equal or _agrees(key, value, other, rule, budget, Place(parameters, given, key) if parameters else None):
+            are_plain = value.__class__ is other.__class__ and value.__class__ in _PLAIN  # the schema does not matter then
+            place = Place(parameters, given, key) if parameters and not are_plain else None
+            if (are_plain and value == other) or _agrees(key, value, other, rule, budget, place):
                 agree += 1
             else:
                 differ.append(key)
-        elif not is_optional(value) and not (parameters and key in matched and _default_agrees(key, value, parameters, budget)):
+        elif not is_optional(value) and not (parameters and is_matched(value) and _default_agrees(key, value, parameters, budget)):
             expected_count += 1
             missing.append(key)
     if len(actual) == expected_count - len(missing) and not missing and not differ:
@@ -225,7 +237,10 @@ def pair_calls(
         schema = parameters(expected_call.name) if parameters is not no_schema else None
         if fast_equal(expected_call.arguments, actual_call.arguments, schema):
             return _single_agreeing_pair(len(expected_call.arguments))
-        arguments = compare_calls(expected_call, actual_call, rule=rule, parameters=schema, budget=budget)
+        try:
+            arguments = _compare_arguments(expected_call.arguments, actual_call.arguments, rule, schema, budget)
+        except EvaluatorError as error:
+            raise EvaluatorError(f"{expected_call.name}: {error}") from None
         return Pairing((Pair(0, 0, arguments),), (), ())
     if not actual:
         return Pairing((), tuple(range(len(expected))), ())

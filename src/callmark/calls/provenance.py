@@ -86,16 +86,13 @@ def fast_hallucinated(value: Value, messages: Sequence[Message]) -> bool:
     return True
 
 
-def find_origins(
-    messages: Sequence[Message], tools: Sequence[Tool] = (), *, derived: Sequence[str] = DERIVED_TOOLS, ignore: Sequence[str] = ()
-) -> list[Origin]:
+def find_origins(messages: Sequence[Message], tools: Sequence[Tool] = (), *, ignore: Sequence[str] = ()) -> list[Origin]:
     """Return every value of every call that needs a source, in order, with its source message. `ignore` as in `values_needing_source`."""
     schemas = {tool.name: tool.parameters for tool in tools}
     values = [
         (index, place, path, value)
         for index, message in enumerate(messages)
         for place, call in enumerate(message.calls)
-        if call.name not in derived
         for path, value in values_needing_source(call, schemas.get(call.name, {}), ignore=ignore)
     ]
     sources = SourceIndex(messages)
@@ -104,9 +101,13 @@ def find_origins(
 
 
 def values_needing_source(call: Call, parameters: Mapping[str, Any], *, ignore: Sequence[str] = ()) -> Iterator[tuple[str, Value]]:
-    """Yield `(path, value)` for every string and number in the arguments, except those listed in the schema and those in arguments that
-    need no source: `ignore` are their patterns, `tool.argument`.
+    """Yield `(path, value)` for every string and number in the arguments that needs a source. A malformed call yields nothing.
+
+    Values that the schema lists need none, nor those of `DERIVED_TOOLS`, nor those in arguments that `ignore` names by patterns
+    (`tool.argument`). Grading, `lint` and `filter` all ask this function, so that they report the same values.
     """
+    if call.name in DERIVED_TOOLS:
+        return
     if call.arguments and not ignore and _lists_nothing(call.arguments, parameters):
         yield from cast("Mapping[str, str]", call.arguments).items()
         return

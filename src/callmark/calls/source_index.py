@@ -34,6 +34,7 @@ Kind = Literal["numbers", "date_keys", "words", "parts"]  # properties of a text
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 _BRACKETS = ("Ps", "Pe")  # Unicode categories
+_BEFORE_DECIMALS = (*_BRACKETS, "Sc")  # currency signs
 _NUMBER_START = tuple("-0123456789")
 _LONGEST_NUMBER = 400
 _MAX_TRIES = 100  # occurrences checked one by one before the whole text is marked
@@ -292,8 +293,13 @@ def _as_number(text: str) -> int | float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def _continues_number(before: str) -> bool:
+    """Return whether a point between this character and a digit is a decimal point: `12.5`, ` .5`, `-.5`; not `No.5` or `...5`."""
+    return before.isdigit() or before.isspace() or before in "+-" or unicodedata.category(before) in _BEFORE_DECIMALS
+
+
 def _extract_numbers(folded: str) -> Iterator[int | float]:
-    """Yield the JSON numbers in a text. A number inside a longer one, such as a version, is not one.
+    """Yield the JSON numbers in a text. A number inside a longer one, such as a version or `.5`, is not one.
 
     A minus sign belongs to the number at the start of the text and after white space or a bracket; after a letter or digit it does not;
     after any other character, the number counts with and without it.
@@ -304,7 +310,7 @@ def _extract_numbers(folded: str) -> Iterator[int | float]:
             continue
         if (start and is_joined(folded[start - 1], token[0])) or (end < len(folded) and is_joined(folded[end], token[-1])):
             continue
-        if folded[start - 1 : start] == "." and folded[start - 2 : start - 1].isdigit():
+        if folded[start - 1 : start] == "." and (start == 1 or _continues_number(folded[start - 2])):
             continue
         if folded[end : end + 1] == "." and folded[end + 1 : end + 2].isdigit():
             continue

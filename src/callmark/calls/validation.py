@@ -28,6 +28,9 @@ _UNKNOWN = object()  # a part of the schema that is not found, and may be any
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _PATTERNS = frozenset({"pattern", "patternProperties"})
+_LISTED = frozenset({"enum", "const", "$ref", "anyOf", "oneOf", "allOf"})  # may exclude null even where the type admits it
+_DATA = frozenset({"enum", "const", "default", "examples", "example"})  # keys whose values are not schemas
+_SCHEMA_TABLES = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 _SAME_VALUE = (*_REFERENCES, "not", "if", "then", "else")
 _SAME_VALUE_LISTS = ("anyOf", "oneOf", "allOf")
 _FIELD_TABLES = ("properties", "patternProperties")
@@ -43,7 +46,7 @@ class Validator:
         self._validator = validator
         self._is_simple = is_short and self._schema.is_simple()
 
-    def violations(self, arguments: Mapping[str, Any]) -> list[tuple[tuple[str | int, ...], str]]:
+    def violations(self, arguments: Any) -> list[tuple[tuple[str | int, ...], str]]:
         """Return the path and the message of each violation."""
         steps = None if self._is_simple else _Steps(self._schema, arguments)
         if steps is not None and steps.visits > _MIN_STEPS + _STEPS_PER_NODE * steps.nodes:
@@ -66,6 +69,8 @@ def _compile(schema: bytes) -> Validator | str:
 
     problem = ""
     value = msgspec.json.decode(schema)
+    if b'"nullable"' in schema:
+        _admit_nulls(value)
     fancy = jsonschema_rs.FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS, size_limit=_MAX_PATTERN)
     for patterns in (jsonschema_rs.RegexOptions(), fancy):
         try:
@@ -74,6 +79,28 @@ def _compile(schema: bytes) -> Validator | str:
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError, RecursionError) as error:
             problem = str(error).split("\n", 1)[0]
     return problem
+
+
+def _admit_nulls(schema: Any) -> None:
+    """Change every part with OpenAPI's `nullable: true` so that a JSON Schema validator accepts null there."""
+    rest = [schema]
+    while rest:
+        node = rest.pop()
+        if not isinstance(node, dict):
+            continue
+        for key, part in node.items():
+            if key in _SCHEMA_TABLES:
+                rest.extend(_fields(part).values())
+            elif key not in _DATA:
+                rest.extend(_items(part) or [part])
+        if node.get("nullable") is not True:
+            continue
+        if isinstance(node.get("type"), str) and _LISTED.isdisjoint(node):
+            node["type"] = [node["type"], "null"]
+        else:
+            part = dict(node)
+            node.clear()
+            node["anyOf"] = [{"type": "null"}, part]
 
 
 _compile_cached = lru_cache(maxsize=4096)(_compile)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from callmark.calls.match_budget import MatchBudget
-from callmark.calls.matchers import SIMILAR, has_matcher, is_matcher, is_optional
+from callmark.calls.matchers import CONTAINER_TYPES, SIMILAR, has_matcher, is_matcher, is_optional
 from callmark.calls.matching import matches
 from callmark.calls.places import Place
 from callmark.calls.schema import admits_null, properties, required, variants
@@ -69,7 +69,12 @@ def without_defaults(arguments: Mapping[str, Any], parameters: Mapping[str, Any]
 
 def matched_arguments(expected: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the expected arguments that are, or contain, a matcher."""
-    return tuple([key for key, value in expected.items() if value.__class__ in (dict, list) and has_matcher(value)])
+    return tuple([key for key, value in expected.items() if is_matched(value)])
+
+
+def is_matched(expected: Any) -> bool:
+    """Return whether an expected value is, or contains, a matcher."""
+    return expected.__class__ in CONTAINER_TYPES and has_matcher(expected)
 
 
 def default_agrees(key: str, expected: Any, parameters: Mapping[str, Any], budget: MatchBudget) -> bool:

@@ -29,21 +29,22 @@ class DatasetOptions(Struct, frozen=True):
     skip_bad: bool
     rejects: str | None
 
-    def reader(self) -> "DatasetReader":
-        """Return the context manager that opens datasets with these options."""
-        return DatasetReader(self)
+    def reader(self, *, list_skipped: bool = False) -> "DatasetReader":
+        """Return the context manager that opens datasets with these options. With `list_skipped`, each skipped row is printed."""
+        return DatasetReader(self, list_skipped=list_skipped)
 
 
 DATASET = "Dataset: JSONL, a JSON array or a single JSON object, optionally compressed with gzip or zstd; or - for standard input."
 OUT_FILE = "Output file (compressed if it ends in .gz or .zst), or - for standard output."
 JSON_HELP = "Print JSON."
+_SKIP_BAD = "Skip and count rows that cannot be read."
 _REJECTS = "Save skipped rows to FILE, with the reason for each (needs --skip-bad)."
 
 
-def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[[Command], Command]:
+def dataset_options(*, rejects: str = _REJECTS, skip_bad_help: str = _SKIP_BAD, tools: bool = True) -> Callable[[Command], Command]:
     """Add --from, --tools, --skip-bad and --rejects to a command, which gets them as `options`.
 
-    With `tools` False, --tools is left to the command.
+    With `tools` False, --tools is left to the command. `rejects` and `skip_bad_help` are help texts of the options.
     """
 
     def decorate(command: Command) -> Command:
@@ -57,7 +58,7 @@ def dataset_options(*, rejects: str = _REJECTS, tools: bool = True) -> Callable[
         side_tools = option("--tools", "side_tools", group="Input", metavar="FILE", help="JSON list of tools, for rows that have none.")
         for add_option in (
             option("--rejects", group="Bad rows", metavar="FILE", help=rejects),
-            option("--skip-bad", group="Bad rows", is_flag=True, help="Skip and count rows that cannot be read."),
+            option("--skip-bad", group="Bad rows", is_flag=True, help=skip_bad_help),
             *([side_tools] if tools else []),
             option(
                 "--from",
@@ -87,15 +88,17 @@ def allow_no_calls_option() -> Callable[[Command], Command]:
 class DatasetReader:
     """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 
-    On leaving the context, the number of skipped rows, and what was left out of others, is printed on standard error.
+    On leaving the context, the number of skipped rows, and what was left out of others, is printed on standard error. With `list_skipped`,
+    so is each skipped row with the reason: it may be one that can be read, but not used.
     """
 
-    def __init__(self, options: DatasetOptions) -> None:
+    def __init__(self, options: DatasetOptions, *, list_skipped: bool = False) -> None:
         from callmark.api.rejects import RejectsFile
 
         self._options = options
         self.rejects = RejectsFile(options.rejects)
         self.bad_rows = 0
+        self._list_skipped = list_skipped
         self._opened: list[TrackedDataset] = []
 
     def __enter__(self) -> Self:
@@ -110,7 +113,8 @@ class DatasetReader:
 
             saved = f"saved to {escape_breaks(self.rejects.path)}" if self.rejects.path else "--rejects FILE saves the skipped rows"
             was = "was" if self.bad_rows == 1 else "were"
-            print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} could not be read and {was} skipped ({saved}).")
+            why = "could not be used" if self._list_skipped else "could not be read"
+            print_stderr(f"callmark: {pluralize(self.bad_rows, 'row')} {why} and {was} skipped ({saved}).")
 
     def open(self, path: str, *, name: str | None = None) -> "TrackedDataset":
         """Return the dataset in a file, which shows a progress bar while it is read. `name` is its name in messages; default: its path."""
@@ -135,6 +139,10 @@ class DatasetReader:
     def _skip(self, bad: "BadRow") -> None:
         self.bad_rows += 1
         self.rejects.add_bad_row(bad)
+        if self._list_skipped:
+            from callmark.reporting.safety import indent_breaks
+
+            print_warning(f"skipped {bad.place}: {indent_breaks(bad.reason)}")
 
 
 def refuse_same_file(**files: str | None) -> None:

@@ -46,6 +46,7 @@ HEADER = r" · .*\bconversations?\b"
 CALL = r"^ {6}\w+\("
 VERDICT = r"^\S+ (is (better|worse|within noise)|and \S+ have identical) |^Too few conversations "
 EXPAND = "Expand: make every tool call a test case, with the messages before it and the expected call."
+EXPAND_ABSTAIN = "Expand: make every tool call, and every assistant turn without one, a test case."
 SHOW_CASE = "Show one case: the calls so far, and the call that is expected next."
 HOTEL_LINT = Step(
     "Lint a dataset with ten planted flaws, one of each kind.",
@@ -73,9 +74,9 @@ DEMOS = {
                 (r"^\d+ conversations → ", r"^ +\d+ train\.jsonl$", r"^ +\d+ valid\.jsonl$"),
             ),
             Step(
-                "Describe the dataset: conversations, turns, calls and tools.",
+                "Describe the dataset: conversations, messages, calls and tools.",
                 "stats {data}/train.jsonl {data}/valid.jsonl",
-                (HEADER, r"num_turns", r"^total "),
+                (HEADER, r"^ +messages ", r"^total "),
             ),
             Step("Show the conversation with the most calls.", "show {data}/valid.jsonl --most-calls", (HEADER, CALL)),
             Step(
@@ -113,9 +114,9 @@ DEMOS = {
         ("hotel/hotel.jsonl",),
         (
             Step(
-                "Describe a dataset: conversations, turns, calls and tools.",
+                "Describe a dataset: conversations, messages, calls and tools.",
                 "stats {folder}/hotel.jsonl",
-                (HEADER, r"num_turns", r"^mean ", r"^total "),
+                (HEADER, r"^ +messages ", r"^mean ", r"^total "),
             ),
             Step("Show the conversation with the most calls.", "show {folder}/hotel.jsonl --most-calls", (HEADER, CALL)),
             HOTEL_LINT,
@@ -125,7 +126,7 @@ DEMOS = {
                 "--require 'find_guest_* > get_guest(guest_id=$result)' --consistent guest_id --grounded --clean",
                 (r"^grounded ", r"^All rules ", r"good\.jsonl"),
             ),
-            Step(EXPAND, "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain", (r"eval\.jsonl", r"expect no call")),
+            Step(EXPAND_ABSTAIN, "expand {folder}/good.jsonl -o {folder}/eval.jsonl --abstain", (r"eval\.jsonl", r"expect no call")),
             Step(SHOW_CASE, "show {folder}/eval.jsonl --row 2", (CALL, r"^ +EXPECTED")),
             RUN,
             REPORT,

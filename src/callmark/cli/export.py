@@ -40,7 +40,7 @@ def grader(out: str) -> None:
 
 
 @command.command(cls=Command, examples=("callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl",))
-@argument("cases", metavar="CASES", text="Decision points (from callmark expand) or conversations. Or - for standard input.")
+@argument("cases", metavar="CASES", text="Decision points (from callmark expand) or conversations, or - for standard input.")
 @option(
     "-m",
     "--model",

@@ -44,7 +44,8 @@ from callmark.wording import pluralize
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the number of rows that each rule keeps.")
 @dataset_options(rejects="Save the rejected rows to FILE, with the reasons; with --skip-bad, also unreadable rows.")
-def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules: Any) -> int:
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file: arguments that --grounded ignores.")
+def command(file: str, out: str, as_json: bool, options: DatasetOptions, config: str | None, **rules: Any) -> int:
     """Keep the rows that match every rule.
 
     Rows are written unchanged. Prints how many rows each rule keeps on its own, and how many all rules keep together.
@@ -63,7 +64,7 @@ def command(file: str, out: str, as_json: bool, options: DatasetOptions, **rules
     refuse_same_file(file=file, out=out, rejects=options.rejects)
     with options.reader() as reader:
         dataset = reader.open(file)
-        counts = filter_rows(dataset, out=out, rejects=reader.rejects, **rules).counts
+        counts = filter_rows(dataset, out=out, rejects=reader.rejects, config=config, **rules).counts
     if as_json:
         import msgspec
 

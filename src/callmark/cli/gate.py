@@ -22,6 +22,7 @@ _PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=
     examples=(
         "callmark gate runs/tuned --min call.score=0.9 --max-errors 0",
         "callmark gate runs/tuned --baseline runs/base --max-drop call.score=0.02",
+        "callmark gate runs/new --baseline latest:main --max-drop call.score=0.02",
     ),
 )
 @argument("run", metavar="RUN", text="Run folder to check.")
@@ -34,7 +35,13 @@ _PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=
     help="Fail if METRIC is below NUMBER. Repeatable.",
 )
 @option("--max-errors", group="Thresholds", metavar="N", type=Integer(), help="Fail if there are more than N errors.")
-@option("--baseline", group="Thresholds", metavar="RUN", help="Baseline run for --max-drop, compared on the cases that both runs have.")
+@option(
+    "--baseline",
+    group="Thresholds",
+    metavar="RUN",
+    help="Baseline run for --max-drop, compared on the cases that both runs have. latest:KEY[=VALUE] is the newest finished run with this "
+    "tag, of the same dataset, in the folder of RUN.",
+)
 @option(
     "--max-drop",
     "drops",
@@ -47,10 +54,11 @@ _PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=
     "--significant",
     group="Thresholds",
     is_flag=True,
-    help="Ignore drops that are within noise: p is .05 or more, or the interval includes 0.",
+    help="Ignore drops that are within noise: p is .05 or more, or the interval includes 0. Warns if there are too few cases to tell.",
 )
-@option("--junit", group="Output", metavar="FILE", help="Write the results as JUnit XML.")
+@option("--junit", group="Output", metavar="FILE", help="Write JUnit XML: a test for each threshold and for each case.")
 @option("--summary", group="Output", metavar="FILE", help="Append a Markdown summary to FILE, for example for a pull request.")
+@option("--report-url", group="Output", metavar="URL", help="Address of the report, to which the summary links.")
 @option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run and exit.")
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
@@ -63,6 +71,7 @@ def command(
     significant: bool,
     junit: str | None,
     summary: str | None,
+    report_url: str | None,
     list_metrics: bool,
     config: str | None,
     as_json: bool,
@@ -83,6 +92,8 @@ def command(
     if list_metrics:
         show_measures(make_console(), opened.info.metrics, opened.summary(detailed=True))
         return 0
+    if report_url and not summary:
+        raise BadInput("--report-url has no effect without --summary")
     try:
         result = gate(
             opened,
@@ -95,21 +106,25 @@ def command(
         )
     except BadInput as error:
         raise BadInput(_with_option_names(str(error)), error.hint) from None
+    text = result.to_markdown(report=report_url or "") if summary else ""
     set_status(0 if result.passed else CHECK_FAILED)
     for warning in result.warnings:
         print_warning(f"{indent_breaks(warning)}.")
     if junit:
         write_lines(junit, result.to_junit().rstrip("\n").encode().split(b"\n"))
     if summary:
-        _append(summary, result.to_markdown())
+        _append(summary, text)
     if as_json:
         import msgspec
 
         click.echo(
-            msgspec.json.encode({"run": result.folder, "passed": result.passed, "checks": result.checks, "coverage": result.coverage})
+            msgspec.json.encode(
+                {"run": result.folder, "passed": result.passed, "checks": result.checks, "coverage": result.coverage}
+                | ({"baseline": result.baseline, "broken": result.broken} if result.baseline else {})
+            )
         )
     else:
-        show_gate(make_console(), result.checks, result.coverage)
+        show_gate(make_console(), result.checks, result.coverage, baseline=result.baseline if baseline != result.baseline else "")
     return 0 if result.passed else CHECK_FAILED
 
 

@@ -13,6 +13,7 @@ from callmark.cli.dataset_options import (
 )
 from callmark.cli.exit_status import WITH_ERRORS, set_status
 from callmark.cli.help import Command, argument, option
+from callmark.cli.model_options import tag_option
 from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.cli.parse_option import parse_option
 
@@ -24,7 +25,7 @@ from callmark.cli.parse_option import parse_option
     examples=(
         "callmark grade eval.jsonl --predictions base.jsonl",
         "callmark grade eval.jsonl -p outputs.jsonl --parse hermes --name base",
-        "callmark grade runs/base --evaluator call --details",
+        "callmark grade runs/base --evaluator trajectory --details",
     ),
 )
 @argument(
@@ -41,7 +42,7 @@ from callmark.cli.parse_option import parse_option
     metavar="FILE",
     help="Predictions, matched to cases by ID, or in order if there are no IDs. Not needed for recorded simulations. Repeatable.",
 )
-@option("--in-order", group="Input", is_flag=True, help="Match predictions to cases by order, whatever IDs they have.")
+@option("--in-order", group="Input", is_flag=True, help="Match predictions to cases in order, ignoring their IDs.")
 @parse_option("Format of tool calls in raw text", group="Input")
 @allow_no_calls_option()
 @option(
@@ -51,13 +52,14 @@ from callmark.cli.parse_option import parse_option
     group="Evaluators",
     multiple=True,
     metavar="EVALUATOR",
-    show_default="call, schema, process",
-    help="Evaluator: call, schema, process, trajectory, decision; for simulated conversations also state, policy, effort, recorded; "
-    "or your own as MODULE:NAME. Repeatable.",
+    show_default="call, schema, process; without schema for whole conversations; process, state, effort for runs of callmark simulate",
+    help="Evaluator: call, schema, process, trajectory, decision, reply; for simulated conversations also state, policy, effort, recorded; "
+    "or your own as MODULE:NAME. Repeatable. With a run folder, adds to the evaluators of the run.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="file name and time", help="Name of the run.")
+@tag_option()
 @option(
     "--details",
     group="Output",
@@ -84,6 +86,7 @@ def command(
     allow_no_calls: bool,
     out: str | None,
     name: str | None,
+    tags: tuple[str, ...],
     jobs: int,
     details: bool,
     disagreements: bool,
@@ -118,6 +121,7 @@ def command(
             in_order=in_order,
             out=out,
             name=name,
+            tags=tags,
             config=config,
             options=grade_options,
             warn=print_warning,

@@ -37,6 +37,7 @@ from callmark.errors import BadInput
 @option("--strict", group="Output", is_flag=True, help="Exit with status 1 if there are errors.")
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @dataset_options()
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     files: tuple[str, ...],
     train: tuple[str, ...],
@@ -45,12 +46,14 @@ def command(
     strict: bool,
     show_all: bool,
     as_json: bool,
+    config: str | None,
 ) -> int:
     """Find problems in a dataset.
 
     Reports malformed calls, unknown tools, arguments that violate the schema, calls without results, hallucinated values, duplicates and
     near-duplicates, and identical prompts with different expected calls. With --train and --valid, also reports leakage between
-    the two. With --skip-bad, also reports rows that cannot be read.
+    the two. With --skip-bad, also reports rows that cannot be read. Arguments listed under [grounding] in callmark.toml are
+    not checked for hallucinated values.
     """
     from callmark.api.datasets import lint
 
@@ -62,7 +65,7 @@ def command(
     with options.reader() as reader:
         datasets = [reader.open(path) for path in files or train]
         held_out = [reader.open(path) for path in valid]
-        report = lint(datasets, valid=held_out)
+        report = lint(datasets, valid=held_out, config=config)
     status = set_status(CHECK_FAILED if strict and report.errors else 0)
     if as_json:
         import msgspec

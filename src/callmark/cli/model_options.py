@@ -104,6 +104,18 @@ def env_option(group: str, programs: str) -> Callable[[Command], Command]:
     )
 
 
+def tag_option() -> Callable[[Command], Command]:
+    """Add the option that tags a run, which the command gets as `tags`."""
+    return option(
+        "--tag",
+        "tags",
+        group="Output",
+        multiple=True,
+        metavar="KEY[=VALUE]",
+        help="Tag of the run, stored in run.json; callmark gate --baseline latest:KEY finds the newest run with it. Repeatable.",
+    )
+
+
 def _tool_choice(given: str) -> str | dict[str, Any]:
     return given if given in _TOOL_CHOICES else {"type": "function", "function": {"name": given}}
 

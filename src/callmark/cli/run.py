@@ -14,7 +14,7 @@ from callmark.cli.dataset_options import (
 )
 from callmark.cli.exit_status import WITH_ERRORS, set_status
 from callmark.cli.help import Command, argument, option
-from callmark.cli.model_options import ModelOptions, env_option, model_options
+from callmark.cli.model_options import ModelOptions, env_option, model_options, tag_option
 from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
@@ -122,10 +122,11 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process",
-    help="Evaluator: call, schema, process, trajectory, decision, or your own as MODULE:NAME. Repeatable.",
+    help="Evaluator: call, schema, process, trajectory, decision, reply, or your own as MODULE:NAME. Repeatable.",
 )
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="model and time", help="Name of the run.")
+@tag_option()
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: for each model, the same as grade --json.")
 @dataset_options()
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")

@@ -6,7 +6,7 @@ import click
 
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, print_warning, refuse_rejects_alone, refuse_same_file
 from callmark.cli.help import Command, argument, option
-from callmark.cli.model_options import ModelOptions, env_option, model_options
+from callmark.cli.model_options import ModelOptions, env_option, model_options, tag_option
 from callmark.cli.numbers import NATURAL_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER, Integer
 from callmark.cli.run import show_runs
 from callmark.errors import BadInput
@@ -18,16 +18,26 @@ from callmark.errors import BadInput
     exit_status={0: "Finished.", 2: "Invalid input.", 3: "Finished with errors, or stopped by a limit.", 130: "Interrupted."},
     examples=(
         'callmark simulate scenarios.jsonl -a openai:gpt-4.1 -t "mcp:python server.py"',
-        "callmark simulate scenarios.jsonl --agent chatbot:http://localhost:8000/chat",
+        "callmark simulate ground-truth --agent chatbot:http://localhost:8000/chat",
         "callmark simulate runs/bot --resume",
     ),
 )
-@argument("scenarios", metavar="SCENARIOS", text="Scenarios, or - for standard input. With --resume, a run folder.")
+@argument(
+    "scenarios", metavar="SCENARIOS", text="Scenario file, folder of scenario files, or - for standard input. With --resume, a run folder."
+)
 @option(
     "-a", "--agent", "agents", group="Simulation", multiple=True, metavar="AGENT", help="Agent, or a name from callmark.toml. Repeatable."
 )
 @option("-u", "--user", group="Simulation", metavar="USER", show_default="rule-based", help="Simulated user.")
 @option("-t", "--tools", group="Simulation", multiple=True, metavar="TOOLS", help="Tools that the agent can call. Repeatable.")
+@option(
+    "--share-server/--no-share-server",
+    "share_server",
+    group="Simulation",
+    default=None,
+    show_default="only if all tools are read-only",
+    help="Share one tool server between all conversations.",
+)
 @option("--system", group="Simulation", metavar="FILE", help="File with the agent's system prompt.")
 @option("--judge", group="Simulation", metavar="MODEL", show_default="rules", help="Model that decides whether the task is complete.")
 @option(
@@ -81,14 +91,17 @@ from callmark.errors import BadInput
     multiple=True,
     metavar="EVALUATOR",
     show_default="process, state, effort",
-    help="Evaluator: process, state, policy, effort, call, schema, or your own as MODULE:NAME. Repeatable.",
+    help="Evaluator: process, state, policy, effort, trajectory, decision, call, schema, reply, or your own as MODULE:NAME. Repeatable.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="agent and time", help="Name of the run.")
+@tag_option()
 @option("--details", group="Output", is_flag=True, help="Add breakdowns by scenario type, tool, argument and trial (one agent only).")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: for each agent, the same as grade --json.")
-@dataset_options(tools=False)
+@dataset_options(
+    tools=False, skip_bad_help="Skip and list files and rows that cannot be read, and scenarios that the tools do not support."
+)
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
 def command(
     scenarios: str,
@@ -106,12 +119,16 @@ def command(
     """Simulate users who talk to agents, and grade the agents.
 
     A simulated user plays every scenario with each agent until the task is complete or a limit is reached. The agent's tool calls are
-    executed, recorded and graded.
+    executed, recorded and graded. If SCENARIOS is a folder, every JSON and
+    JSONL file in it is read, and the results are also reported by file.
 
     \b
     Agents:
-      any model that callmark run supports, with --tools; or a chatbot that
-      executes and reports its own calls: python:MODULE:FUNCTION   chatbot:URL
+      any model that callmark run supports, except scripted: and replay:, with
+      --tools; or a chatbot that executes and reports its own calls:
+      python:MODULE:FUNCTION      chatbot:URL        langgraph:MODULE:NAME
+      openai-agents:…             pydantic-ai:…      agent-framework:…
+      semantic-kernel:…           adk:…
     Tools:
       mcp:COMMAND   mcp:URL   python:MODULE   python:MODULE:CLASS
       recorded:FILE           openapi:FILE
@@ -125,7 +142,7 @@ def command(
 
     refuse_rejects_alone(options)
     refuse_same_file(file=scenarios, rejects=options.rejects)
-    with options.reader() as reader, progress_bars() as progress:
+    with options.reader(list_skipped=True) as reader, progress_bars() as progress:
         grade_options = GradeOptions(1, reader.on_bad, detailed=True)
         runs = simulate(
             CaseSelection(scenarios, options.format_name),

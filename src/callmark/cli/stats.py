@@ -28,7 +28,8 @@ from callmark.wording import pluralize
 def command(files: tuple[str, ...], options: DatasetOptions, charts: str | None, as_json: bool) -> None:
     """Describe a dataset: lengths, tools, sequences, arguments.
 
-    Prints turns and calls as a table, followed by roles, tools, call sequences and arguments. Several files are shown side by side.
+    Prints messages and calls per conversation as a table, followed by roles, tools, call sequences and arguments. Several files are shown
+    side by side.
     """
     from callmark.api.datasets import stats
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NUMBER, SEED, VALID_SHARE = 300, 7, 0.2
-_TOOLS = "Tools that the agent can call, as for callmark simulate. Repeatable."
+_TOOLS = "Tools that the agent can call: mcp:COMMAND, a JSON list of tools, an OpenAPI file, or as for callmark simulate. Repeatable."
 _TEMPLATE_OPTIONS = ("templates", "tables")
 
 
@@ -27,8 +27,8 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     cls=Command,
     exit_status={0: "Finished.", 2: "Invalid input.", 3: "Fewer conversations than requested, or errors.", 130: "Interrupted."},
     examples=(
-        "callmark synth -n 300 --seed 7 -o data",
-        "callmark synth --tools openapi:petstore.yaml -n 100 -o pets",
+        "callmark synth --tools tools.json -n 200 -o data",
+        "callmark synth --tools 'mcp:python server.py' -n 100 -o data",
         "callmark synth --scenarios-only --templates mine.yaml -o scenarios.jsonl",
     ),
 )
@@ -47,6 +47,13 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     help="File with the system prompt of every conversation, for example a policy document.",
 )
 @option("--policy", group="Conversations", metavar="FILE", help="Policy rules in YAML; conversations that violate a rule are rejected.")
+@option(
+    "--planner",
+    group="Conversations",
+    metavar="MODEL",
+    show_default="rules",
+    help="Model that makes the plans, or a name from callmark.toml. Plans are checked against the schemas.",
+)
 @option(
     "-a", "--agent", group="Conversations", metavar="AGENT", show_default="rule-based expert", help="Agent, or a name from callmark.toml."
 )
@@ -108,10 +115,13 @@ def command(number: int | None, seed: int, out: str, as_json: bool, scenarios_on
 
     An expert agent and a simulated user follow a plan, and the agent's tool calls are executed. A conversation is kept if it passes lint,
     has no hallucinated values, reaches the planned end state and violates no policy rule; otherwise it is rejected and replaced. Writes
-    train.jsonl and valid.jsonl. No model is needed, but --agent and --user can be models. The same seed gives the same output.
+    train.jsonl and valid.jsonl. No model is needed, but --planner, --agent and --user can be models. The same seed gives the same output.
 
-    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the value in the column title of a row of
-    tickets.csv. Columns whose names end in :json contain JSON; all others contain text.
+    Plans are made from the schemas of the tools. Tool results from an MCP server are real; while planning, callmark calls its tools
+    to find values. Results for a list of tools or an OpenAPI file are mocked, and every row says so.
+
+    With --scenarios-only, fills templates from CSV tables instead: {ticket.title} is the value of the title column in a row
+    of tickets.csv. Columns whose names end in :json contain JSON; all others contain text.
     """
     if scenarios_only:
         _refuse_given(

@@ -16,14 +16,14 @@ from callmark.cli.model_options import env_option
 @argument(
     "source",
     metavar="SOURCE",
-    text="mcp:COMMAND, mcp:URL, python:MODULE, an OpenAPI 3 file, or a dataset.",
+    text="mcp:COMMAND, mcp:URL, python:MODULE, python:MODULE:CLASS, an OpenAPI 3 file, a JSON list of tools, or a dataset.",
 )
 @env_option("Input", "mcp:COMMAND")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON on one line.")
 def command(source: str, as_json: bool, env: tuple[str, ...]) -> None:
     """Print the tools of a server, module, OpenAPI file or dataset.
 
-    Prints a JSON list in OpenAI's format, for the --tools option of commands that read datasets. mcp:COMMAND starts the server.
+    Prints a JSON list in OpenAI format, for the --tools option of commands that read datasets. mcp:COMMAND starts the server.
     """
     import msgspec
 

@@ -35,7 +35,7 @@ from callmark.formats.format import ReadContext
 from callmark.formats.output import write_lines
 from callmark.formats.predictions import read_prediction
 from callmark.formats.problems import explain
-from callmark.grading.evaluators.schema import SchemaEvaluator, complete_weights
+from callmark.grading.evaluators.schema import OVERALL, SchemaEvaluator, complete_weights
 from callmark.grading.grade import best_attempt
 from callmark.types import Call, Case, Conversation, Place, Prediction
 from callmark.wording import did_you_mean, pluralize
@@ -118,6 +118,11 @@ class EvaluationMetrics(Struct, frozen=True):
     samples_evaluated: int
     samples_processed: int
     processing_errors: int
+
+    @property
+    def interpretation(self) -> str:
+        """Return the band of the overall score, `excellent` from 0.9 on; empty if no sample was processed."""
+        return "" if isnan(self.overall_score) else OVERALL.band(self.overall_score)
 
 
 class SampleEvaluation(Struct, frozen=True):

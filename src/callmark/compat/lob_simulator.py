@@ -79,7 +79,7 @@ class ChatSimulator:
         return {
             "function_calls": self._keys.redact(calls),
             "chat_history": self._keys.redact(msgspec.json.decode(transcript)),
-            "error_message": "",
+            "error_message": prediction.error,
             "ending": prediction.ending,
         }
 

@@ -93,7 +93,8 @@ def cut(histories: Histories, *, parallel: Parallel = "separate", abstain: bool 
 
 
 def _point(conversation: Conversation, name: str, source: Source, expected: tuple[Call, ...], expected_texts: Sequence[bytes]) -> Case:
-    if b"$" in (joined := b"".join(expected_texts)) or b"u0024" in joined:
+    joined = expected_texts[0] if len(expected_texts) == 1 else b"".join(expected_texts)
+    if b"$" in joined or b"u0024" in joined:
         wrapped = tuple(map(_wrap_literals, expected))
         expected_texts = [
             text if call is recorded else call_text(call) for call, recorded, text in zip(wrapped, expected, expected_texts, strict=True)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from callmark.calls.globs import matches_glob
-from callmark.calls.provenance import find_origins
 from callmark.calls.sequence import calls_with_results, find_pattern, read_pattern
 from callmark.calls.values import exact
+from callmark.data.hallucinated import hallucinated_values
 from callmark.data.lint import lint_row
 from callmark.types import Conversation
 
@@ -53,9 +53,9 @@ def consistent(argument: str) -> FilterRule:
     return FilterRule(f"consistent {argument}", keeps)
 
 
-def grounded() -> FilterRule:
-    """Keep rows without hallucinated argument values."""
-    return FilterRule("grounded", lambda row: all(origin.source is not None for origin in find_origins(row.whole().messages, row.tools)))
+def grounded(ignore: Sequence[str] = ()) -> FilterRule:
+    """Keep rows without hallucinated argument values. `ignore` are patterns of arguments that need no source (`tool.argument`)."""
+    return FilterRule("grounded", lambda row: not hallucinated_values(row, ignore=ignore))
 
 
 def clean() -> FilterRule:

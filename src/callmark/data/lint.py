@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from callmark.calls.display import show_expected_call
-from callmark.calls.provenance import DERIVED_TOOLS
 from callmark.calls.strict import dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.calls.values import exact, without_defaults
@@ -40,9 +39,9 @@ class LintReport(Struct, frozen=True):
         return sum(finding.severity == "error" for finding in self.findings)
 
 
-def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), derived: Sequence[str] = DERIVED_TOOLS) -> LintReport:
+def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), ignore: Sequence[str] = ()) -> LintReport:
     """Lint every row, then all rows together. With `valid`, `rows` are the training rows, and leaks into `valid` are found."""
-    linter = Linter(derived=derived)
+    linter = Linter(ignore=ignore)
     for row in rows:
         linter.add(row)
     for row in valid:
@@ -51,10 +50,13 @@ def lint(rows: Iterable[Conversation], *, valid: Iterable[Conversation] = (), de
 
 
 class Linter:
-    """Lints rows one by one; `report()` returns all findings so far. Validation rows must come after training rows."""
+    """Lints rows one by one; `report()` returns all findings so far. Validation rows must come after training rows.
 
-    def __init__(self, *, derived: Sequence[str] = DERIVED_TOOLS) -> None:
-        self._derived = derived
+    `ignore` are patterns of arguments that need no source (`tool.argument`).
+    """
+
+    def __init__(self, *, ignore: Sequence[str] = ()) -> None:
+        self._ignore = ignore
         self._findings: list[Finding] = []
         self._rows = 0
         self._training_rows = 0
@@ -71,7 +73,7 @@ class Linter:
         """Lint one conversation or case. `held_out` marks a validation row."""
         self._rows += 1
         self._training_rows += not held_out
-        self._findings += lint_row(row, derived=self._derived)
+        self._findings += lint_row(row, ignore=self._ignore)
         conversation = row.whole()
         same_prompt = self._check_expected(row, conversation)
         duplicate = self._duplicates.add(row, held_out=held_out, same_prompt=same_prompt if held_out and isinstance(row, Case) else "")

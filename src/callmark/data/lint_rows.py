@@ -5,29 +5,25 @@ ids and keys, empty assistant messages, hallucinated values.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from callmark.calls.matchers import has_matcher
 from callmark.calls.messages import RESULT_ROLES, call_texts, message_texts
-from callmark.calls.provenance import DERIVED_TOOLS, find_origins
 from callmark.calls.results import match_results
 from callmark.calls.schema import Schemas
 from callmark.calls.strict import NotStrict, dump, parse, repeated_key
+from callmark.data.hallucinated import hallucinated_values, has_values
 from callmark.data.lint_codes import make_finding
-from callmark.types import Case, Conversation, Finding
+from callmark.types import Conversation, Finding
 from callmark.wording import pluralize
 
 
-def lint_row(row: Conversation, *, derived: Sequence[str] = DERIVED_TOOLS) -> list[Finding]:
-    """Return every finding about one row by itself."""
+def lint_row(row: Conversation, *, ignore: Sequence[str] = ()) -> list[Finding]:
+    """Return every finding about one row by itself. `ignore` are patterns of arguments that need no source (`tool.argument`)."""
     conversation = row.whole()
-    # The values in a scenario's calls come from tools that have not been called yet, and a matcher is not a value.
-    check_values = not (isinstance(row, Case) and (row.is_scenario or any(has_matcher(dict(call.arguments)) for call in row.expected)))
-    findings = [*_lint_calls(row, conversation, check_values=check_values), *_lint_results(row, conversation), *_lint_repeated_keys(row)]
-    if check_values:
-        for origin in find_origins(conversation.messages, row.tools, derived=derived):
-            if origin.source is None:
-                call = conversation.messages[origin.message].calls[origin.call]
-                sentence = f"{call.name}: {origin.path}={dump(origin.value)} does not appear earlier in the conversation (hallucinated)"
-                findings.append(make_finding("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
+    calls = _lint_calls(row, conversation, check_values=has_values(row))
+    findings = [*calls, *_lint_results(row, conversation), *_lint_repeated_keys(row)]
+    for origin in hallucinated_values(row, ignore=ignore):
+        call = conversation.messages[origin.message].calls[origin.call]
+        sentence = f"{call.name}: {origin.path}={dump(origin.value)} does not appear earlier in the conversation (hallucinated)"
+        findings.append(make_finding("hallucinated_value", row, sentence, origin.message, call.name, origin.path))
     return findings
 
 

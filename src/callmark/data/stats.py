@@ -36,7 +36,7 @@ class ToolSet(Struct, frozen=True):
 
 
 class TurnsAndCalls(Struct, frozen=True):
-    """The number of conversations with this many turns and this many calls."""
+    """The number of conversations with this many messages (turns) and this many calls."""
 
     turns: int
     calls: int
@@ -46,8 +46,9 @@ class TurnsAndCalls(Struct, frozen=True):
 class Stats(Struct, frozen=True):
     """The statistics of one dataset.
 
-    `turns_counts` and `calls_counts` are `{length: conversations}`. `text_lengths` are lengths of messages with text, by role:
-    `{characters: messages}`, where each key is a power of two and counts all lengths from it to the next one.
+    `num_turns` describes the number of messages per conversation: a turn is a message of any role. `turns_counts` and `calls_counts` are
+    `{length: conversations}`. `text_lengths` are lengths of messages with text, by role: `{characters: messages}`, where each key is a
+    power of two and counts all lengths from it to the next one.
     """
 
     conversations: int
@@ -77,7 +78,7 @@ class Stats(Struct, frozen=True):
             f"<tr><th>{name.replace('q', '') + '%' if name[0] == 'q' else name}</th>{cell}</tr>"
             for name, cell in zip(names, cells, strict=True)
         )
-        return f"<table><tr><th></th><th>num_turns</th><th>tool_calls</th></tr>{rows}</table>"
+        return f"<table><tr><th></th><th>messages</th><th>tool calls</th></tr>{rows}</table>"
 
 
 def stats(rows: Iterable[Conversation]) -> Stats:
@@ -129,15 +130,13 @@ class StatsTally:
             groups = [message.calls for message in row.messages if message.calls]
         sequence = []
         for calls in groups:
-            names = []
             for call in calls:
-                names.append(call.name)
                 if call.malformed:
                     self._malformed += 1
                 else:
                     keys = (call.name, *call.arguments)
                     self._keys[keys] = self._keys.get(keys, 0) + 1
-            sequence.append(tuple(names))
+            sequence.append((calls[0].name,) if len(calls) == 1 else tuple([call.name for call in calls]))
         self._turns_and_calls[(len(roles), sum(map(len, groups)))] += 1
         lengths = self._lengths
         for message in row.messages:

@@ -119,7 +119,7 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
     name = row_id(wire.id, place)
     return Case(
         name, place=place, original=original, expected=output.calls, alternatives=output.alternatives, behavior=output.behavior,
-        dependencies=output.dependencies, source=source, group=group, states_expectation=output.is_stated,
+        reply=output.reply, dependencies=output.dependencies, source=source, group=group, states_expectation=output.is_stated,
     ), histories  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark import registry
 from callmark.calls.messages import RESULT_ROLES, message_texts
 from callmark.calls.shapes import CALL_KEYS
 from callmark.calls.strict import scrub
@@ -15,9 +16,8 @@ from callmark.types import Case, Conversation
 from callmark.wording import pluralize
 
 _CONVERTED_CALL_KEYS = CALL_KEYS | {"id", "type", "index"}
-_CASE_HINT = "Write decision points with --to openai, scenarios with --to scenarios."
+_CASE_HINT = "Use --to openai for decision points, or --to scenarios for scenarios."
 _DEFINED_HINT = "callmark expand --by-reference writes it."
-_READ_ONLY_HINT = "Use --to scenarios to write its scenarios."
 
 
 class _Calls(Struct):
@@ -113,7 +113,8 @@ class Conversion:
 
 def read_only_format(target: Format) -> BadInput:
     """Return the error for a format that cannot be written row by row: recordings of other programs, and rows that refer to others."""
-    hint = _READ_ONLY_HINT if target.define is None else _DEFINED_HINT
+    writable: list[Format] = [known for known in registry.built_in("formats") if known.write is not None]
+    hint = f"Formats that can be written: {', '.join(known.name for known in writable)}." if target.define is None else _DEFINED_HINT
     return BadInput(f"the format {target.name} ({target.title}) can only be read, not written", hint)
 
 

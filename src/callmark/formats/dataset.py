@@ -120,6 +120,7 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Conversation]:
         rows, numbered = self._open()
+        self._reader = self.format.reader(cases=self.cases)
         self.bad_rows = self.good_rows = self.repaired_rows = self.row_bytes = 0
         self.has_calls = self.is_read = False
         self.unknown_parts.clear()
@@ -302,27 +303,29 @@ class Dataset:
         return self.format.reader(cases=self.cases)(row, place, self._context)
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
+        if row.startswith(b"["):
+            row = wrap_list(row)
         counting = UNKNOWN_PARTS.set(self.unknown_parts)
         try:
-            return self._read_repaired(place, wrap_list(row) if row.startswith(b"[") else row)
+            return self._reader(row, place, self._context)
+        except (ValueError, RecursionError, BadInput) as error:
+            return self._read_repaired(place, row, error)
         finally:
             UNKNOWN_PARTS.reset(counting)
 
-    def _read_repaired(self, place: Place, row: bytes) -> Conversation | None:
+    def _read_repaired(self, place: Place, row: bytes, error: Exception) -> Conversation | None:
+        """Read a bad row again with its lone surrogates escaped. Without any, or if that does not help, it is reported."""
+        repaired = escape_surrogates(row)
+        if repaired == row:
+            self._report_bad(place, row, error)
+            return None
         try:
-            return self.format.reader(cases=self.cases)(row, place, self._context)
-        except (ValueError, RecursionError, BadInput) as error:
-            repaired = escape_surrogates(row)
-            if repaired == row:
-                self._report_bad(place, row, error)
-                return None
-            try:
-                conversation = _reject_surrogates(self.format.reader(cases=self.cases)(repaired, place, self._context))
-            except (ValueError, RecursionError, BadInput) as second:
-                self._report_bad(place, row, second)
-                return None
-            self.repaired_rows += 1
-            return conversation
+            conversation = _reject_surrogates(self._reader(repaired, place, self._context))
+        except (ValueError, RecursionError, BadInput) as second:
+            self._report_bad(place, row, second)
+            return None
+        self.repaired_rows += 1
+        return conversation
 
     def _report_bad(self, place: Place, row: bytes, error: Exception) -> None:
         if self.on_bad is None:

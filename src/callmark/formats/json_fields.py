@@ -58,6 +58,6 @@ def wrong_type(raw: Raw | bytes, field: str, expected: str) -> BadInput:
 
 
 def describe_keys(fields: Fields) -> str:
-    """Return the first keys of an object, for an error message: `the keys id, foo`."""
+    """Return the first keys of an object, for an error message: `the keys id, foo`, or `the key foo`."""
     keys = ", ".join(scrub(key[:_MAX_KEY]) for key in list(fields)[:_MAX_KEYS])
-    return f"the keys {keys}" if keys else "no keys"
+    return f"the key{'s' if len(fields) > 1 else ''} {keys}" if keys else "no keys"

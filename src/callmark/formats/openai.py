@@ -6,6 +6,7 @@ tables, padded with nulls. Messages are written as they were read, including unk
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,13 +27,14 @@ from callmark.calls.messages import (
     plain_texts,
     read_any_messages,
 )
+from callmark.calls.reply_checks import read_reply_checks
 from callmark.calls.shapes import unwrap
-from callmark.calls.strict import dump
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.argument_padding import unpad_messages
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Behavior, Call, Case, Conversation, Edges, Message, Place, Source, SourceRow, Text
+from callmark.types import Behavior, Call, Case, Conversation, Edges, Message, Place, ReplyChecks, Source, SourceRow, Text
 
 
 class _Fields(Struct, gc=False):
@@ -84,6 +86,7 @@ _decode_value = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
+_calls_of = attrgetter("calls")
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
 _TEXT_CALL = re.compile(r"""(?<!`)<tool_call>\s*+\[?\s*+\{\s*+["'](?:name|arguments|function|tool)["']""")
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
@@ -141,7 +144,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
-        if not any(message.calls for message in messages):  # otherwise its calls were found
+        if not any(map(_calls_of, messages)):  # otherwise its calls were found
             refuse_row_containers(_decode_fields(row), _ROW_KEYS)
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
     output = read_expected_output(wire.expected_output)
@@ -154,6 +157,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         expected=output.calls,
         alternatives=output.alternatives,
         behavior=output.behavior,
+        reply=output.reply,
         dependencies=output.dependencies,
         source=_read_source(wire.source),
         group=wire.group if isinstance(wire.group, str) else None,
@@ -163,16 +167,16 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
 
 def _refuse_text_calls(messages: Sequence[Message]) -> None:
     """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
-    for message in messages:
-        if message.calls:
-            return
+    if any(map(_calls_of, messages)):
+        return
     for index, message in enumerate(messages):
         if message.role == "assistant" and "<tool_call>" in message.text and _TEXT_CALL.search(message.text):
             raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
 
 
 class ExpectedOutput(NamedTuple):
-    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives, the behavior and the dependencies.
+    """The expected calls of a case, the JSON of each or the object that still has it, the alternatives, the behavior, the dependencies and
+    the checks of the reply.
 
     `is_stated` is False if there are no calls, and nothing says that none is expected.
     """
@@ -184,22 +188,28 @@ class ExpectedOutput(NamedTuple):
     is_stated: bool = True
     behavior: Behavior = ""
     dependencies: tuple[Edges, ...] = ()
+    reply: ReplyChecks | None = None
 
 
 def read_expected_output(text: Raw) -> ExpectedOutput:
-    """Return what an `expected_output` holds. A key that may hold calls, but is not known, and an unknown behavior raise `BadInput`."""
+    """Return what an `expected_output` holds. A key that may hold calls, but is not known, an unknown behavior and an invalid check
+    of the reply raise `BadInput`.
+    """
     expected = read_common_expected(text)
     if expected is not None:
         return ExpectedOutput(expected, [], text)
     texts, alternatives, fields = _decode_expected_output(text)
     calls = tuple([read_expected_call_text(bytes(call)) for call in texts])
     unwrapped = unwrap(calls)
-    is_stated = bool(calls or alternatives or "behavior" in fields or bytes(fields.get("tool_calls", b"")).startswith(b"["))
+    is_stated = bool(
+        calls or alternatives or "behavior" in fields or "reply" in fields or bytes(fields.get("tool_calls", b"")).startswith(b"[")
+    )
     read = [tuple([read_expected_call_text(bytes(call)) for call in given]) for given in alternatives]
     others = tuple([unwrap(alternative) for alternative in read])
     is_wrapped = unwrapped is not calls or any(one is not other for one, other in zip(others, read, strict=True))
     dependencies = _read_order(texts, calls, alternatives, others) if b'"after"' in bytes(text) and not is_wrapped else ()
-    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, _read_behavior(fields), dependencies)
+    behavior, reply = _read_behavior(fields), read_reply(fields)
+    return ExpectedOutput(unwrapped, texts if unwrapped is calls else (), b"", others, is_stated, behavior, dependencies, reply)
 
 
 def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
@@ -207,6 +217,16 @@ def _read_behavior(fields: Mapping[str, Raw]) -> Behavior:
     if given is None or given in _BEHAVIORS:
         return _BEHAVIORS[given or ""]
     raise BadInput(f"expected_output.behavior: expected ask, answer or decline, got {dump(given)[:40]}")
+
+
+def read_reply(fields: Mapping[str, Raw]) -> ReplyChecks | None:
+    """Return the checks of the reply in the fields of an `expected_output`; None if it has none. Invalid ones raise `BadInput`."""
+    if "reply" not in fields:
+        return None
+    try:
+        return read_reply_checks(parse(bytes(fields["reply"])), "expected_output.reply")
+    except NotStrict as problem:
+        raise BadInput(f"expected_output.reply: {problem}") from None
 
 
 def _read_order(
@@ -239,10 +259,11 @@ def write(conversation: Conversation) -> bytes:
 
 
 def expected_output_text(case: Case) -> bytes:
-    """Return the expected calls, the alternatives and the behavior of a case, as an assistant message."""
+    """Return the expected calls, the alternatives, the behavior and the checks of the reply of a case, as an assistant message."""
     calls = b",".join(expected_texts(case, call_text))
     others = b',"alternatives":[' + b",".join(map(_calls_text, case.alternatives)) + b"]" if case.alternatives else b""
     others += b',"behavior":' + _encode(case.behavior) if case.behavior else b""
+    others += b',"reply":' + _encode(case.reply) if case.reply else b""
     return b'{"role":"assistant","tool_calls":[' + calls + b"]" + others + b"}"
 
 

@@ -264,7 +264,10 @@ def _read_row_response(fields: Fields, whole: bool) -> Response | None:
 
 def _no_prediction(fields: Fields) -> BadInput:
     if "messages" in fields:
-        return BadInput("messages: expected a prediction for one decision point, got a whole conversation")
+        return BadInput(
+            "messages: expected a prediction for one decision point, got a conversation or test case",
+            "Pass the calls that the model made, for example in the key tool_calls. A conversation is a prediction only for scenarios.",
+        )
     return BadInput(
         "no prediction found: expected calls, tool_calls, output_tools, function_calls, message, choices, output, text or error,"
         f" got {describe_keys(fields)}"

@@ -1,6 +1,7 @@
 """Scenarios: ground truth for whole conversations (`id, description, scenarioType, instructions, task_completion_condition,
-expected_function_calls`, and optionally `group`, `tools` and `data`). Each is a case without messages. A scenario without instructions or
-expected calls, with a field of the wrong type, or with invalid `data` raises `BadInput` that names the field.
+expected_function_calls`, and optionally `group`, `tools`, `data` and `expected_output.reply`; in the copy of a folder also `place`, where
+the row was). Each is a case without messages. A scenario without instructions or expected calls, with a field of the wrong type, or with
+invalid `data` or `expected_output` raises `BadInput` that names the field.
 
 `data` is for a user that is not a model (rule-based or scripted). All fields are optional:
 
@@ -24,7 +25,8 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.calls.toolsets import tools_text
 from callmark.errors import BadInput
 from callmark.formats.format import Format, ReadContext, check_utf8, row_id
-from callmark.types import Call, Case, Conversation, Place, SourceRow
+from callmark.formats.openai import read_reply
+from callmark.types import Call, Case, Conversation, Place, ReplyChecks, SourceRow
 from callmark.wording import did_you_mean
 
 STYLES = ("plain", "terse", "chatty", "impatient")
@@ -40,6 +42,8 @@ class _Row(Struct):
     tools: Raw = Raw(b"")
     group: str | None = None
     data: Raw = Raw(b"")
+    place: Place | None = None
+    expected_output: Raw = Raw(b"")
 
 
 class TaskData(Struct):
@@ -65,6 +69,7 @@ class UserData(Struct):
 
 
 _decode = msgspec.json.Decoder(_Row).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def read(row: bytes, place: Place, context: ReadContext) -> Case:
@@ -83,7 +88,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         row_id(wire.id, place),
         (),
         tools,
-        place,
+        wire.place or place,
         SourceRow((), tools, row, b"", (), raw_tools, False, expected, wire.expected_function_calls if expected is calls else ()),
         expected=expected,
         dependencies=(edges,) if edges else (),
@@ -93,13 +98,18 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         scenario_type=wire.scenarioType or "",
         group=wire.group,
         data=_parse_data(bytes(wire.data)),
+        file=wire.place.file if wire.place else "",
+        reply=_read_reply(bytes(wire.expected_output)),
     )
 
 
 def write(conversation: Conversation) -> bytes:
     """Return one line in this format. A conversation that is not a scenario raises `BadInput`."""
     if not isinstance(conversation, Case) or not conversation.is_scenario:
-        raise BadInput(f"{conversation.id}: not a scenario: missing key 'instructions'")
+        raise BadInput(
+            f"{conversation.id}: expected a scenario, got a conversation or decision point, which has no instructions for a user",
+            "Only scenarios can be converted with --to scenarios; for other rows, choose another format, such as --to openai.",
+        )
     calls = [Raw(bytes(text)) for text in expected_texts(conversation, _write_call)]
     fields: dict[str, Any] = {
         "id": conversation.id,
@@ -113,8 +123,12 @@ def write(conversation: Conversation) -> bytes:
         fields["group"] = conversation.group
     if conversation.tools:
         fields["tools"] = Raw(tools_text(conversation))
+    if conversation.file and conversation.place is not None:
+        fields["place"] = conversation.place
     if conversation.data:
         fields["data"] = Raw(dump(conversation.data).encode())
+    if conversation.reply:
+        fields["expected_output"] = {"reply": conversation.reply}
     return msgspec.json.encode(fields)
 
 
@@ -156,6 +170,18 @@ def _parse_data(text: bytes) -> dict[str, Any]:
         raise BadInput(f"data: {problem}") from None
     read_data(found)
     return cast("dict[str, Any]", found)
+
+
+def _read_reply(text: bytes) -> ReplyChecks | None:
+    """Return the checks of the reply in the JSON of `expected_output`, which has no other key; None if it is missing or null."""
+    if not text or text == b"null":
+        return None
+    try:
+        fields = _decode_fields(text)
+    except msgspec.ValidationError:
+        raise BadInput(f"expected_output: expected an object with the key 'reply', got {text.decode()[:40]}") from None
+    _refuse_unknown(fields, ("reply",), "expected_output", "key")
+    return read_reply(fields)
 
 
 def _refuse_unknown(given: Collection[str], known: Collection[str], where: str, noun: str) -> None:

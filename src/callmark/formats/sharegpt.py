@@ -138,7 +138,8 @@ def write(conversation: Conversation) -> bytes:
     for index, message in enumerate(conversation.messages):
         if message.calls and message.role != "assistant":
             raise BadInput(
-                f"{conversation.id}: messages[{index}]: tool calls in a message of {message.role}; ShareGPT allows them only for assistant"
+                f"{conversation.id}: messages[{index}]: tool calls in a {message.role} message;"
+                " ShareGPT allows them only in assistant messages"
             )
         if message.role not in _SPEAKERS and _ROLES.get(message.role.lower(), message.role or None) != message.role:
             raise BadInput(f"{conversation.id}: messages[{index}].role: {message.role!r} has another meaning in ShareGPT")

@@ -1,12 +1,12 @@
 """A case and its prediction, as evaluators see them. Pairings are computed once and shared by all evaluators."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from callmark.calls.globs import matches_glob
 from callmark.calls.match_budget import MatchBudget
 from callmark.calls.pairing import Pair, Pairing, compare_calls, compare_similar, no_schema, pair_calls
-from callmark.calls.provenance import fast_hallucinated
+from callmark.calls.provenance import fast_hallucinated, values_needing_source
 from callmark.calls.schema import Schemas
 from callmark.calls.source_index import FEW_VALUES, SourceIndex
 from callmark.calls.strict import strings_and_numbers
@@ -43,7 +43,6 @@ class Attempt:
         dependencies: Pairs of indexes of expected calls: the first must come before the second.
         read_only: Globs of tools that change nothing, in addition to tools whose definition says so.
         ungrounded: Patterns (`tool.argument`) of arguments whose values need no source in the conversation.
-        is_whole: Whether the calls are those of a whole conversation, not of one decision point.
     """
 
     __slots__ = (
@@ -53,6 +52,7 @@ class Attempt:
         "_exact",
         "_execution",
         "_has_many_values",
+        "_is_whole",
         "_pairings",
         "_schemas",
         "_sources",
@@ -60,7 +60,6 @@ class Attempt:
         "case",
         "dependencies",
         "expected",
-        "is_whole",
         "messages",
         "prediction",
         "read_only",
@@ -85,7 +84,7 @@ class Attempt:
         ungrounded: Sequence[str] = (),
         is_whole: bool = False,
     ) -> None:
-        self.is_whole = is_whole or (case is not None and case.is_scenario) or (prediction is not None and bool(prediction.transcript))
+        self._is_whole = is_whole
         self.dependencies = dependencies
         self.read_only = read_only
         self.ungrounded = ungrounded
@@ -105,6 +104,13 @@ class Attempt:
         self._exact: Pairing | EvaluatorError | None = None
         self._pairings: dict[tuple[PairingRule, tuple[str, ...]], Pairing | EvaluatorError] | None = None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the calls are those of a whole conversation, not of one decision point."""
+        if self._is_whole or (self.case is not None and self.case.is_scenario):
+            return True
+        return self.prediction is not None and bool(self.prediction.transcript)
+
     def pair(self, rule: PairingRule = "exact", ignore: tuple[str, ...] = ()) -> Pairing:
         """Return the best one-to-one pairing of expected and actual calls, computed once per rule and ignore list.
 
@@ -118,9 +124,16 @@ class Attempt:
         Raises:
             EvaluatorError: The matchers of the expected calls need too many checks. The error names the argument.
         """
-        pairing = self._exact
-        if pairing is None or rule != "exact" or ignore:
+        if rule != "exact" or ignore:
             pairing = self._pair(rule, ignore)
+        elif self._exact is not None:
+            pairing = self._exact
+        else:
+            parameters = self.parameters if self.tools else no_schema
+            try:
+                pairing = self._exact = pair_calls(self.expected, self.actual, parameters=parameters, budget=self._budget)
+            except EvaluatorError as error:
+                pairing = self._exact = _without_traceback(error)
         if isinstance(pairing, EvaluatorError):
             raise EvaluatorError(str(pairing))
         return pairing
@@ -128,15 +141,13 @@ class Attempt:
     @property
     def exact_pairing(self) -> Pairing | None:
         """The pairing by `exact`; None if it cannot be computed, because the matchers of the expected calls need too many checks."""
-        pairing = self._pair("exact", ())
-        return None if isinstance(pairing, EvaluatorError) else pairing
+        try:
+            return self.pair()
+        except EvaluatorError:
+            return None
 
     def _pair(self, rule: PairingRule, ignore: tuple[str, ...]) -> Pairing | EvaluatorError:
-        """Return the pairing or the reason why it cannot be computed, either of them computed once."""
-        if rule == "exact" and not ignore:
-            if self._exact is None:
-                self._exact = _result_or_error(self._pair_exact)
-            return self._exact
+        """Return the pairing or the reason why it cannot be computed, either of them computed once. Not for the pairing by `exact`."""
         if self._pairings is None:
             self._pairings = {}
         pairing = self._pairings.get((rule, ignore))
@@ -194,6 +205,10 @@ class Attempt:
             return None
         return self.sources.find(value, self.message_of(actual_index))
 
+    def values_needing_source(self, call: Call) -> Iterator[tuple[str, str | int | float]]:
+        """Yield the path and value of every argument of an actual call, at any depth, that needs a source in the conversation."""
+        return values_needing_source(call, self.parameters(call.name), ignore=self.ungrounded)
+
     def message_of(self, actual_index: int) -> int:
         """Return the index of the message that makes an actual call.
 
@@ -211,16 +226,14 @@ class Attempt:
         """Return the parameter schema of a tool by name, ignoring case if there is no exact match; `{}` for an unknown tool."""
         if not self.tools:
             return {}
-        tool = self.schemas.find(name)
+        schemas = self._schemas or self.schemas
+        tool = schemas.by_name.get(name) or schemas.find(name)
         return tool.parameters if tool is not None else {}
 
     def is_read_only(self, name: str) -> bool:
         """Return whether a tool is known to change nothing. The case of names counts."""
         tool = self.schemas.by_name.get(name) if self.tools else None
         return (tool is not None and tool.read_only) or any(matches_glob(glob, name) for glob in self.read_only)
-
-    def _pair_exact(self) -> Pairing:
-        return pair_calls(self.expected, self.actual, parameters=self.parameters if self.tools else no_schema, budget=self._budget)
 
     def _pair_similar(self) -> Pairing:
         if len(self.expected) == 1 and len(self.actual) == 1 and self.pair().pairs:  # only arguments that differ by `exact` can change
@@ -298,4 +311,9 @@ def _result_or_error(compute: Callable[[], T]) -> T | EvaluatorError:
     try:
         return compute()
     except EvaluatorError as error:
-        return EvaluatorError(str(error))  # without the traceback, which would keep the whole comparison in memory
+        return _without_traceback(error)
+
+
+def _without_traceback(error: EvaluatorError) -> EvaluatorError:
+    """Return the same error without its traceback, which would keep the whole comparison in memory."""
+    return EvaluatorError(str(error))

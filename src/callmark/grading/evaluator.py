@@ -11,7 +11,8 @@ The built-in evaluators (`evaluators/`) and users' evaluators implement the same
     order_metrics   two of its metrics: whether every expected call was made, and whether in order. If the first is 1 and the second 0, the
                     fault `wrong_order` is reported
     ignore          globs of functions that it ignores, and whose faults it does not count
-    requires        required options; an evaluator is added to the selected ones if its table in `callmark.toml` sets all of them
+    requires        required options
+    added_by        options that add the evaluator to the selected ones if its table in `callmark.toml` sets all of them
     file_options    options that `callmark.toml` may set to the path of a YAML file; the evaluator receives its content. Only for built-in
                     and installed evaluators, not for `module:name`
 """
@@ -43,6 +44,7 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         unit: Unit of the values, for display.
         checks: What to check if the mean is low, as sentences.
         bands: Lower limit and description of each band of the mean, best first.
+        heuristic: Whether the values are guessed by a heuristic. Such a metric is marked wherever it is shown.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     unit: str = ""
     checks: tuple[str, ...] = ()
     bands: tuple[tuple[float, str], ...] = ()
+    heuristic: bool = False
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from callmark.calls.display import show_expected_call
 from callmark.calls.letters import differs_in_format
 from callmark.calls.matchers import is_matcher, recorded_value
 from callmark.calls.pairing import MAX_CALLS, MAX_COMPARED_PAIRS, Pair, compare_similar
-from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded, values_needing_source
+from callmark.calls.provenance import fast_grounded
 from callmark.calls.schema import properties, required, types_fit
 from callmark.calls.strict import dump
 from callmark.calls.values import exact
@@ -68,11 +68,7 @@ def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
     for pair in pairs:
         call = attempt.actual[pair.actual]
         before = attempt.message_of(pair.actual) if pair.agrees and attempt.messages else 0
-        if (
-            before
-            and call.name not in DERIVED_TOOLS
-            and (attempt.has_many_values or not fast_grounded(call.arguments, attempt.messages[:before]))
-        ):
+        if before and (attempt.has_many_values or not fast_grounded(call.arguments, attempt.messages[:before])):
             found += hallucinated_values(attempt, pair.actual)
     for index, call in enumerate(attempt.actual):
         for path, problem in attempt.schemas.violations(call):
@@ -87,7 +83,7 @@ def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
 def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
     """Yield a note for each value of a correct call that does not appear earlier in the conversation."""
     call = attempt.actual[actual_index]
-    for path, value in values_needing_source(call, attempt.parameters(call.name), ignore=attempt.ungrounded):
+    for path, value in attempt.values_needing_source(call):
         if attempt.find_source(value, actual_index) is None:
             sentence = f"{path}={dump(value)} does not appear earlier in the conversation (hallucinated)"
             yield Note("hallucinated_value", sentence, actual_index, path)
@@ -237,10 +233,9 @@ def _executes(attempt: Attempt) -> bool:
 
 def _find_origin(call: Call, attempt: Attempt, actual_index: int) -> Origin:
     """Return where the values of a call come from, if one of them needs a source and there is a conversation."""
-    if not attempt.messages or call.name in DERIVED_TOOLS:
+    if not attempt.messages:
         return _NO_ORIGIN
-    values = values_needing_source(call, attempt.parameters(call.name), ignore=attempt.ungrounded)
-    sources = [attempt.find_source(value, actual_index) for _, value in values]
+    sources = [attempt.find_source(value, actual_index) for _, value in attempt.values_needing_source(call)]
     if not sources:
         return _NO_ORIGIN
     return ("hallucinated", None) if None in sources else ("elsewhere", sources[0])

@@ -49,6 +49,11 @@ class Grade:
         self.alternative = alternative
 
     @property
+    def attempt(self) -> Attempt:
+        """The expected and actual calls that were graded, with their context."""
+        return self._attempt
+
+    @property
     def metrics(self) -> Metrics:
         """The value of each applicable metric, by full name: `"call.score"`, `"process.recall"`, …"""
         return dict(self.result.metrics)  # the result may be shared
@@ -183,13 +188,13 @@ def best_attempt(
 
 def _read_expected(expected: Any) -> tuple[tuple[Call, ...], Edges]:
     """Return expected calls and their dependencies: those of a recorded conversation, or those that the calls state."""
-    if expected.__class__ is list and len(expected) == 1:
+    if expected.__class__ is list and len(expected) == 1 and not (isinstance(expected[0], dict) and "after" in expected[0]):
         return read_expected_calls(expected), ()
     if isinstance(expected, Conversation) and not isinstance(expected, Case):
         calls = tuple(map(literal_call, expected.calls))
         return calls, recorded_dependencies(expected.messages, expected.tools)
     calls = read_expected_calls(expected)
-    return calls, read_dependencies(expected, calls, "expected") if isinstance(expected, list | tuple) and len(calls) > 1 else ()
+    return calls, read_dependencies(expected, calls, "expected") if isinstance(expected, list | tuple) else ()
 
 
 def _read_messages(messages: Sequence[Message] | Sequence[dict[str, Any]] | None) -> tuple[Message, ...]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from callmark.calls.globs import matches_glob
 from callmark.calls.match_rules import apply_match_rules, read_match_rules
 from callmark.calls.pairing import fast_equal
-from callmark.calls.provenance import DERIVED_TOOLS, fast_grounded
+from callmark.calls.provenance import fast_grounded
 from callmark.calls.schema import Schemas, fast_fits
 from callmark.calls.source_index import SourceIndex, common_beginning
 from callmark.grading.attempt import Attempt
@@ -27,8 +27,9 @@ _ONE_AGREEING_PAIR = ((0, 0, True),)
 class Grader:
     """Grades predictions with the evaluators and match rules of the settings.
 
-    `matched` counts the arguments that each match rule has applied to so far. `unused_rules` are the policy rules that can
-    never be broken, because no case has had a tool that they are about, with its glob; empty where no tools are known.
+    `matched` counts the arguments that each match rule has applied to so far, and `unchecked_replies` the cases with checks of the reply
+    if the evaluator `reply` is not selected. `unused_rules` are the policy rules that can never be violated, because no case has had a tool
+    that they are about, with its glob; empty where no tools are known.
     """
 
     def __init__(self, settings: GradingSettings) -> None:
@@ -43,6 +44,8 @@ class Grader:
         self.matched: Counter[str] = Counter({rule.pattern: 0 for rule in self._rules})
         self._unused = _tool_patterns(self.evaluators.evaluators)  # rules about tools that no case has had yet
         self._has_tools = False
+        self._checks_replies = any(evaluator.name == "reply" for evaluator in self.evaluators.evaluators)
+        self.unchecked_replies = 0
 
     @property
     def metrics(self) -> dict[str, Metric]:
@@ -59,6 +62,8 @@ class Grader:
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
         """Return a record for each prediction; without predictions, one record with the error `no prediction`."""
+        if case.reply is not None and not self._checks_replies:
+            self.unchecked_replies += 1
         if not predictions:
             return [self._record(case, Prediction(case.id, error="no prediction"), _names(case.expected))]
         expected = self._expected(case)
@@ -145,7 +150,7 @@ class Grader:
         call = prediction.calls[0]
         notes: tuple[Note, ...] = ()
         violates = bool(self._schemas.violations(call))
-        if violates or (case.messages and call.name not in DERIVED_TOOLS and not fast_grounded(call.arguments, case.messages)):
+        if violates or (case.messages and not fast_grounded(call.arguments, case.messages)):
             attempt = Attempt(
                 case.expected,
                 prediction.calls,
@@ -199,6 +204,7 @@ class Grader:
             prediction.misses,
             {} if result is None else result.reasons,
             {} if result is None else result.pooled,
+            file=case.file,
         )
         if result is None or not (result.categories or result.errors):
             return record

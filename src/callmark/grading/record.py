@@ -34,6 +34,7 @@ class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
         pooled: Numerator and denominator of pooled metrics, by full name.
         categories: Expected and actual category, by evaluator.
         evaluator_errors: Error messages, by evaluator.
+        file: Name of the file of a scenario from a folder.
     """
 
     case: str
@@ -59,6 +60,7 @@ class GradeRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     pooled: dict[str, tuple[float, float]] = {}
     categories: dict[str, tuple[str, str]] = {}
     evaluator_errors: dict[str, str] = {}
+    file: str = ""
 
 
 _encode = msgspec.json.Encoder().encode

@@ -1,6 +1,7 @@
 """What a reply without a tool call does: ask for information, decline, or answer. A heuristic (docs/reference/metrics.md, section 20).
 
-1. Closing offers ("Anything else?", "Let me know if you need more help.") are dropped.
+1. Web addresses, whose punctuation ends no sentence, and closing offers ("Anything else?", "Let me know if you need more help.") are
+   dropped.
 2. `ask` if a sentence ends in a question mark (`?`, `？`, `؟`) or requests information ("Please provide your order number.").
 3. `decline` if a sentence says that something is not possible or not available ("I cannot help with that.", "I don't have access to …").
 4. `answer` otherwise, and for an empty reply.
@@ -14,6 +15,7 @@ from callmark.types import Behavior
 
 _LONGEST_REPLY = 20_000  # characters at its end that are looked at
 _LONGEST_SENTENCE = 1000  # characters at its beginning
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S*[^\s.!?？؟。！,;:)\]\"'”’]")
 _SENTENCE = re.compile(r"[^.!?？؟。！\n]+[.!?？؟。！]*+")
 _QUESTION_MARKS = ("?", "？", "؟")
 _QUOTES = "\"'”’»)]*_` "
@@ -62,7 +64,7 @@ _OFFER, _REQUEST, _REFUSAL = (re.compile("|".join(f"(?:{pattern})" for pattern i
 
 def reply_behavior(text: str) -> Behavior:
     """Return what a reply does. Of a long reply only the end is looked at, of a long sentence only the beginning and the last character."""
-    sentences = [_fold(sentence) for sentence in _SENTENCE.findall(text[-_LONGEST_REPLY:])]
+    sentences = [_fold(sentence) for sentence in _SENTENCE.findall(_ADDRESS.sub("", text[-_LONGEST_REPLY:]))]
     sentences = [sentence for sentence in sentences if sentence and not _OFFER.fullmatch(_start(sentence).strip(_END))]
     if any(sentence.rstrip(_QUOTES).endswith(_QUESTION_MARKS) or _REQUEST.search(_start(sentence)) for sentence in sentences):
         return "ask"

@@ -65,7 +65,7 @@ class GradingSettings(Struct, frozen=True, omit_defaults=True):
 
 
 def build_evaluators(settings: GradingSettings) -> EvaluatorSet:
-    """Return the selected evaluators with their options, and those that are added because their required options are set.
+    """Return the selected evaluators with their options, and those that their options add.
 
     An empty selection, duplicate names and anything that `find_evaluator` rejects raise `BadInput`.
     """
@@ -109,6 +109,12 @@ def find_source(name: str) -> Any:
     return _import(name) if ":" in name else registry.find("evaluators", name)
 
 
+def counts_faults(metrics: Iterable[str]) -> bool:
+    """Return whether any of these metrics is of a built-in evaluator that counts faults: otherwise an empty list of faults says nothing."""
+    names = {name.partition(".")[0] for name in metrics} & registry.BUILT_IN["evaluators"].keys()
+    return any(getattr(find_source(name), "counts_faults", None) for name in names)
+
+
 def _resolve(evaluator: Any) -> Evaluator:
     if not isinstance(evaluator, str):
         return as_evaluator(evaluator, getattr(evaluator, "__name__", type(evaluator).__name__))
@@ -129,8 +135,8 @@ def _joining(settings: GradingSettings) -> Iterator[str]:
     for name, options in settings.options.items():
         if name in settings.evaluators or ":" in name or not registry.is_known("evaluators", name):
             continue
-        required = getattr(registry.find("evaluators", name), "requires", ())
-        if required and all(options.get(option) for option in required):
+        added_by = getattr(registry.find("evaluators", name), "added_by", ())
+        if added_by and all(options.get(option) for option in added_by):
             yield name
 
 

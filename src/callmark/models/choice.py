@@ -43,7 +43,8 @@ def check_prices(models: Sequence[ModelSettings], keys: Keys) -> None:
     if unpriced := [model.model for model in models if model.price is None]:
         raise BadInput(
             f"--max-cost: {keys.hide(unpriced[0])} has no price",
-            "Set the price per million tokens in callmark.toml: [models.NAME] price = { input = 0.15, output = 0.6 }",
+            "Name the model in callmark.toml, set its price per million tokens, and pass that name instead:\n"
+            '[models.NAME]\nmodel = "PROVIDER:NAME"\nprice = { input = 0.15, output = 0.6 }',
         )
 
 

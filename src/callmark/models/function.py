@@ -30,10 +30,9 @@ from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelFailure, ModelSettings
 from callmark.models.module_files import list_functions
 from callmark.models.provider import Provider, Spec
-from callmark.models.user_code import UserCode, describe_error, import_user_module
+from callmark.models.user_code import UserCode, describe_error, import_attribute, is_named
 from callmark.trust import Action, import_action
 from callmark.types import Case, Prediction
-from callmark.wording import did_you_mean
 
 _OPTIONAL_PARAMETERS = ("trial", "case_id")
 _CAPABILITIES = Capabilities(10, reports_calls=True)
@@ -49,7 +48,7 @@ class FunctionModel:
             raise BadInput(f"{spec}: timeout: expected more than 0 seconds, got {timeout:g}")
         self.label = spec.replace(":", ".")
         self._spec = spec
-        self._function = _as_callable(_import_attribute(spec), spec)
+        self._function = _as_callable(_import_function(spec), spec)
         self._optional = _optional_parameters(self._function, spec)
         self._is_async = inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(
             getattr(self._function, "__call__", None)  # noqa: B004 - is __call__ a coroutine function?
@@ -68,7 +67,7 @@ class FunctionModel:
         value, error = await self._code.run(function, is_async=self._is_async)
         if isinstance(error, ModelError | ModelFailure):
             raise error
-        if error is not None and self._failures.intersection(_class_names(error)):
+        if error is not None and is_named(error, self._failures):
             raise ModelFailure(describe_error(error))
         if error is not None:
             raise ModelError(f"{self._spec} raised {describe_error(error)}")
@@ -112,11 +111,6 @@ class FunctionProvider(Provider, frozen=True, kw_only=True):
 PROVIDER = FunctionProvider(name="python", example="python:my_agent:predict", capabilities=_CAPABILITIES)
 
 
-def _class_names(error: BaseException) -> list[str]:
-    """Return the full names of an exception's class and of its base classes."""
-    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
-
-
 def _as_objects(case: Case) -> tuple[Any, Any]:
     return read_value(b"[" + b",".join(message_texts(case)) + b"]"), read_value(tools_text(case))
 
@@ -154,14 +148,8 @@ def _optional_parameters(function: Callable[..., Any], spec: str) -> frozenset[s
     return optional
 
 
-def _import_attribute(spec: str) -> Any:
+def _import_function(spec: str) -> Any:
     module, _, attribute = spec.partition(":")
     if not module or not attribute:
         raise BadInput(f"expected MODULE:FUNCTION, got {spec!r}", f"For example: {PROVIDER.example}")
-    found: Any = import_user_module(module, spec)
-    for step in attribute.split("."):
-        try:
-            found = getattr(found, step)
-        except Exception:
-            raise BadInput(f"module {module} has no attribute {attribute!r}{did_you_mean(step, dir(found))}") from None
-    return found
+    return import_attribute(module, attribute, spec)

@@ -1,4 +1,4 @@
-"""HTTP client for all models over HTTP: POST JSON to one address, read the complete response.
+"""HTTP client for all models over HTTP: send JSON to an address, read the complete response.
 
 Connection errors get their own messages, because the library's messages contain the address with its secrets. Redirects are not followed,
 because they would forward the key.
@@ -43,10 +43,19 @@ class HttpClient:
         )
 
     async def post(self, body: bytes, *, headers: Mapping[str, str] | None = None) -> HttpResponse:
-        """Return the response, whatever its status; raise `ModelError` if there is none or it is incomplete."""
-        data = body if len(body) <= _LARGE_REQUEST else BytesIO(body)
+        """Send a POST request to the address, as `request` does."""
+        return await self.request("POST", self._address, body, headers=headers)
+
+    async def request(
+        self, method: str, address: str, body: bytes | None, *, headers: Mapping[str, str] | None = None, until: bytes | None = None
+    ) -> HttpResponse:
+        """Return the response, whatever its status; raise `ModelError` if there is none or it is incomplete.
+
+        With `until`, the rest of a response after these bytes is not waited for.
+        """
+        data = body if body is None or len(body) <= _LARGE_REQUEST else BytesIO(body)
         try:
-            async with self._session.post(self._address, data=data, headers=headers, allow_redirects=False) as response:
+            async with self._session.request(method, address, data=data, headers=headers, allow_redirects=False) as response:
                 chunks, size = [], 0
                 while chunk := await response.content.readany():
                     chunks.append(chunk)
@@ -54,6 +63,9 @@ class HttpClient:
                     if size > MAX_RESPONSE_BYTES:
                         response.close()
                         raise ModelError(f"{self._shown_address} returned more than {MAX_RESPONSE_BYTES >> 20} MB, which is the limit")
+                    if until and until in b"".join(chunks[-2:]):
+                        response.close()
+                        break
                 return HttpResponse(response.status, dict(response.headers), b"".join(chunks))
         except (OSError, ValueError, RuntimeError, ClientError) as error:
             raise _connection_error(error, self._shown_address, self._timeout) from None

@@ -35,6 +35,7 @@ _SECRET_IN_COMMAND = re.compile(
     r"""(?:key|token|secret|password|credentials?|bearer)(?:=|\s+)["']?([^\s"']+)|\b(sk-[\w-]{16,})""", re.IGNORECASE
 )
 _PLAIN_WORD = re.compile(r"[\w.-]{8,}", re.ASCII)
+_TEMPLATE = re.compile(r"\{\w+\}")  # a placeholder of an agent's URL
 _NEVER_SECRET = frozenset({"api-version"})  # Azure's is a date, which may occur in predictions
 
 
@@ -212,7 +213,7 @@ def _shown_parameter(parameter: str, keys: Keys) -> str:
     name, equals, value = parameter.partition("=")
     if not equals:  # the whole query may be a token: `?TOKEN`
         name, value = "", parameter
-    if not value or name.lower() in _NEVER_SECRET:
+    if not value or name.lower() in _NEVER_SECRET or _TEMPLATE.fullmatch(value):
         return parameter
     keys.add(value)
     keys.add(unquote(value))

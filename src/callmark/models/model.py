@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, Self
 from msgspec import Struct
 
 from callmark.errors import CallmarkError
+from callmark.models.endpoint import EndpointSettings
 from callmark.types import Case, Prediction
 
 ToolsInPrompt = Literal["no", "free", "constrained"]
@@ -42,6 +43,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         failures: Full names of exceptions of the user's own agent that are the model's fault, such as
             `agents.exceptions.ModelBehaviorError`, subclasses included. They are scored like `ModelFailure`.
         env: Names of the environment variables that a program (`cmd:COMMAND`) gets in addition to the path, home folder and locale.
+        endpoint: How to talk to an agent at an address (`chatbot:URL`), from a `[agents.NAME]` table; None for the default protocol.
         price: Price per million tokens, for costs and `max_cost`.
         concurrency: Greatest number of requests in flight.
         rpm: Greatest number of requests per minute.
@@ -60,6 +62,7 @@ class ModelSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     api_key_env: str = ""
     failures: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    endpoint: EndpointSettings | None = None
     price: Price | None = None
     concurrency: int | None = None
     rpm: float | None = None

@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
@@ -97,6 +97,22 @@ def import_user_module(module: str, spec: str) -> ModuleType:
     finally:
         with suppress(ValueError):  # the module may have changed the path
             sys.path.remove("")
+
+
+def import_attribute(module: str, attribute: str, spec: str) -> Any:
+    """Import a module as `import_user_module` does, and return the attribute with this dotted name; `BadInput` if it has none."""
+    found: Any = import_user_module(module, spec)
+    for step in attribute.split("."):
+        try:
+            found = getattr(found, step)
+        except Exception:
+            raise BadInput(f"module {module} has no attribute {attribute!r}{did_you_mean(step, dir(found))}") from None
+    return found
+
+
+def is_named(error: BaseException, names: Collection[str]) -> bool:
+    """Return whether the full name of an exception's class, or of one of its base classes, is among the names."""
+    return any(f"{kind.__module__}.{kind.__qualname__}" in names for kind in type(error).__mro__)
 
 
 def describe_error(error: BaseException) -> str:

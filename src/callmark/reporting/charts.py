@@ -60,7 +60,7 @@ def charts(files: NamedStats) -> "dict[str, alt.TopLevelMixin]":
     names = short_names([name for name, _ in files], _MAX_NAME)
     builder = _ChartBuilder(alt, [(name, stats) for name, (_, stats) in zip(names, files, strict=True)])
     builders: dict[str, Callable[[], Any]] = {
-        "turns": lambda: builder.lengths("Turns per conversation", "turns", lambda stats: stats.turns_counts),
+        "turns": lambda: builder.lengths("Messages per conversation", "messages", lambda stats: stats.turns_counts),
         "calls": lambda: builder.lengths("Tool calls per conversation", "tool calls", lambda stats: stats.calls_counts),
         "turns-calls": builder.turns_and_calls,
         "tools": lambda: builder.ranking("Calls by tool", "tool calls", lambda stats: stats.tools),
@@ -148,7 +148,7 @@ class _ChartBuilder:
         return self._bars(_cut_title(title, len(ranked)), rows, y, self._count_channel(alt.X, unit), "yOffset")
 
     def turns_and_calls(self) -> Any:
-        """Return a bubble chart: the size of a bubble is the number of conversations with that many turns and calls."""
+        """Return a bubble chart: the size of a bubble is the number of conversations with that many messages and calls."""
         rows = [
             self._row(name, both.count, stats.conversations, turns=both.turns, calls=both.calls)
             for name, stats in self._files
@@ -159,7 +159,7 @@ class _ChartBuilder:
         alt = self._alt
         chart = alt.Chart(alt.Data(values=rows), width=_WIDTH, height=_HEIGHT)
         chart = chart.mark_circle(opacity=0.75, color=_COLORS[0]).encode(
-            x=alt.X("turns:Q", axis=_integer_axis(alt), scale=alt.Scale(zero=False)),
+            x=alt.X("turns:Q", title="messages", axis=_integer_axis(alt), scale=alt.Scale(zero=False)),
             y=alt.Y("calls:Q", title="tool calls", axis=_integer_axis(alt)),
             size=alt.Size(
                 self._field(),
@@ -167,7 +167,7 @@ class _ChartBuilder:
                 legend=alt.Legend(title=self._unit("conversations"), format="%" if self._several else ",d"),
             ),
         )
-        return self._faceted("Turns and tool calls per conversation", chart)
+        return self._faceted("Messages and tool calls per conversation", chart)
 
     def transitions(self) -> Any:
         """Return a heat map of consecutive calls: rows are a call, columns the next call."""

@@ -11,7 +11,7 @@ from callmark.analysis.verdict import MetricDifference, Outcome, Verdict, judge,
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import plain_table, print_parts, print_sentence
 from callmark.runs.compare import RunComparison
-from callmark.wording import pluralize
+from callmark.wording import mark_heuristic, pluralize
 
 _MAX_RUN = 40
 _MAX_NAME = 60
@@ -99,11 +99,14 @@ def _directions(verdict: Verdict) -> Iterator[tuple[Text, list[Text]]]:
             label = f"also {direction}" if direction == verdict.outcome else direction
             yield Text(f"  {label:<11}   "), _differences(differences, style)
     if verdict.unchanged and verdict.outcome != "identical":
-        yield Text("  not significant   "), _differences(verdict.unchanged, "dim")
+        yield Text("  within noise  "), _differences(verdict.unchanged, "dim")
 
 
 def _differences(differences: Sequence[MetricDifference], style: str) -> list[Text]:
-    shown = [f"{short_name(each.metric, _MAX_NAME)} {format_signed(each.difference)}" for each in differences[:_MAX_METRICS]]
+    shown = [
+        f"{mark_heuristic(short_name(each.metric, _MAX_NAME), each.heuristic)} {format_signed(each.difference)}"
+        for each in differences[:_MAX_METRICS]
+    ]
     if more := len(differences) - len(shown):
         shown[-1] += f" and {more} more"
     return [Text(text, style=style) for text in shown]
@@ -119,7 +122,7 @@ def _metrics(console: Console, against: RunComparison) -> None:
         is_better = (change.difference > 0) is (name not in against.lower_is_better)
         style = "dim" if change.within_noise else "green" if is_better else "red"
         table.add_row(
-            Text(f"  {short_name(name, _MAX_NAME)}", style="bold" if name == comparison.headline else ""),
+            Text(f"  {mark_heuristic(short_name(name, _MAX_NAME), change.heuristic)}", style="bold" if name == comparison.headline else ""),
             format_score(change.before), Text("→", style="dim"), format_score(change.after),
             Text(format_difference(change.difference, change.low, change.high), style=style),
             Text(format_p_value(change.p), style="dim"), Text("within noise" if change.within_noise else "", style="dim"),

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from callmark.calls.display import show_expected_call
+from callmark.calls.strict import dump
 from callmark.formats.unused_fields import Unused
 from callmark.reporting.safety import fold_text, markdown_block, markdown_code, one_line
 from callmark.reporting.terminal import call_text, print_sentence
@@ -84,6 +85,7 @@ def markdown(row: Conversation, unused: Unused | None = None, *, case: Case | No
         parts += [markdown_block(fold_text(shown.instructions, fold))] if shown.instructions else []
         parts.append("**EXPECTED**")
         parts += [markdown_block(fold_text(show_expected_call(call), fold), "python") for call in shown.expected] or ["no call"]
+        parts += [f"reply: {_code(dump(shown.reply))}"] if shown.reply else []
     if unused is not None:
         parts += [f"**{label}**: {_code(text)}" for label, text in _understanding(row, unused)]
     return "\n\n".join(parts) + "\n"
@@ -112,6 +114,8 @@ def _show_expected(console: Console, case: Case, fold: int | None) -> None:
         _print_indented(console, call_text(call, fold, expected=True))
     if not case.expected:
         _print_indented(console, Text("no call"))
+    if case.reply:
+        _print_indented(console, Text(f"reply: {fold_text(dump(case.reply), fold)}"))
 
 
 def _print_indented(console: Console, text: Text) -> None:

@@ -11,9 +11,9 @@ from callmark.analysis.confusion import Confusion
 from callmark.analysis.details import Details
 from callmark.analysis.functions import ArgumentSummary, FunctionTable
 from callmark.analysis.interpretations import Interpretation
-from callmark.analysis.numbers import format_score
+from callmark.analysis.numbers import format_estimate, format_score
 from callmark.analysis.reasons import MetricReasons
-from callmark.analysis.trials import TrialSummary
+from callmark.analysis.trials import PassRate, TrialSummary
 from callmark.reporting.safety import one_line, short_name
 from callmark.reporting.terminal import bar, name_cells, plain_table, print_sentence
 from callmark.wording import pluralize
@@ -82,14 +82,15 @@ def _confusion(console: Console, confusion: Confusion) -> None:
     calling = confusion.call_counts
     lines = []
     if calling.no_call_expected:
-        lines.append(f"No call expected in {pluralize(calling.no_call_expected, 'case')}, called anyway in {calling.called_anyway:,}")
+        number = pluralize(calling.no_call_expected, "prediction")
+        lines.append(f"No call expected for {number}, called anyway in {calling.called_anyway:,}")
     if calling.called_nothing:
-        lines.append(f"Call expected in {pluralize(calling.call_expected, 'case')}, no call made in {calling.called_nothing:,}")
+        lines.append(f"Call expected for {pluralize(calling.call_expected, 'prediction')}, no call made in {calling.called_nothing:,}")
     counts = (
         ("More", calling.cases_with_extra_calls, f"{calling.extra_calls:,} extra"),
         ("Fewer", calling.cases_with_missing_calls, f"{calling.missing_calls:,} missing"),
     )
-    lines += [f"{label} calls than expected in {pluralize(cases, 'case')} ({calls})" for label, cases, calls in counts if cases]
+    lines += [f"{label} calls than expected in {pluralize(cases, 'prediction')} ({calls})" for label, cases, calls in counts if cases]
     for line in lines:
         print_sentence(console, Text(line, style="dim"), indent=4)
 
@@ -137,12 +138,17 @@ def _trials(console: Console, trials: TrialSummary, recorded: TrialSummary | Non
     table = plain_table("  Trials", "pass@k", "pass^k", "cases", *(("pass@k by reward", "pass^k by reward") if rewards else ()))
     for passes in trials.pass_rates:
         reward = rewards.get(passes.k)
-        cells = (format_score(reward.any), format_score(reward.every)) if reward else ("-", "-") if rewards else ()
-        table.add_row(f"    k = {passes.k}", format_score(passes.any), format_score(passes.every), f"{passes.cases:,}", *cells)
+        cells = _pass_cells(reward) if reward else ("-", "-") if rewards else ()
+        table.add_row(f"    k = {passes.k}", *_pass_cells(passes), f"{passes.cases:,}", *cells)
     _print_titled(console, table)
     for unit, consistency in (("cases", trials.trial_consistency), ("groups of similar cases", trials.group_consistency)):
         if consistency.n:
             console.print(Text(f"    Same outcome in every trial for {consistency.same:,} of {consistency.n:,} {unit}", style="dim"))
+
+
+def _pass_cells(passes: PassRate) -> tuple[str, str]:
+    """Return pass@k and pass^k with their intervals."""
+    return format_estimate(passes.any, passes.any_interval), format_estimate(passes.every, passes.every_interval)
 
 
 def _interpretations(console: Console, interpretations: Sequence[Interpretation]) -> None:

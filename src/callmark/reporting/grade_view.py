@@ -7,10 +7,11 @@ from rich.text import Text
 
 from callmark.analysis.breakdowns import NO_CALL
 from callmark.analysis.interpretations import MIN_CASES
-from callmark.analysis.numbers import explain_interval, format_interval, format_score
+from callmark.analysis.labels import category_label, metric_label, pooled_label
+from callmark.analysis.numbers import explain_interval, format_estimate, format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
 from callmark.grading.evaluator import Metric
-from callmark.grading.settings import find_source
+from callmark.grading.settings import counts_faults, find_source
 from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import bar, name_cells, plain_table, print_parts, print_sentence
@@ -20,9 +21,10 @@ from callmark.wording import pluralize
 _MAX_EXAMPLES = 3  # of a kind of fault
 _MAX_TOOLS = 5
 _MAX_ERRORS = 5
+_MAX_FILES = 20
 _MAX_NAME = 34
 _NAME_LIMITS = range(_MAX_NAME, 11, -2)  # of the names in an example: as long as the line allows
-_MIN_LABEL = 12
+_MIN_LABEL, _MAX_LABEL = 12, 50
 _BAR_WIDTH = 12
 _ARGUMENTS = ("process.args_precision", "process.args_recall")
 _TWO_TOOLS = ("wrong_tool", "unknown_tool")  # faults whose example names the expected and the actual tool
@@ -88,6 +90,7 @@ def show_summary(
         _conversations(console, summary, width)
         _faults(console, summary)
         _tools(console, summary)
+    _files(console, summary, "process.reliability" if scenarios else "call.score")
     _errors(console, summary)
 
 
@@ -151,7 +154,7 @@ def _metric_texts(
         if name == _ARGUMENTS[0]:
             text = _labeled("arguments", f"{format_score(estimate.mean)} / {format_score(metrics['args_recall'].mean)}")
         else:
-            text = _labeled(_label(evaluator, metric, definition), format_score(estimate.mean))
+            text = _labeled(short_name(metric_label(name, definition), _MAX_LABEL), format_score(estimate.mean))
         if definition is not None and definition.headline and (interval := format_interval(estimate.low, estimate.high)):
             text.append(f" {interval}", style="dim")
         if definition is not None and definition.bands and not definition.checks:
@@ -164,10 +167,10 @@ def _metric_texts(
 def _pooled_texts(evaluator: str, summary: Summary, definitions: Mapping[str, Metric]) -> Iterator[Text]:
     """Yield the metrics of an evaluator that are pooled over the run, if that makes a difference."""
     for name, pooled in summary.pooled.items():
-        owner, _, metric = name.rpartition(".")
+        owner = name.rpartition(".")[0]
         mean = summary.metrics[name].mean if name in summary.metrics else None
         if owner == evaluator and pooled.value is not None and (mean is None or format_score(mean) != format_score(pooled.value)):
-            yield _labeled(f"pooled {_label(evaluator, metric, definitions.get(name))}", format_score(pooled.value))
+            yield _labeled(short_name(pooled_label(name, definitions.get(name)), _MAX_LABEL), format_score(pooled.value))
 
 
 def _matrices(console: Console, summary: Summary, width: int) -> None:
@@ -178,18 +181,12 @@ def _matrices(console: Console, summary: Summary, width: int) -> None:
             print_parts(
                 console,
                 Text(f"  {short_name(evaluator, _MAX_NAME):<{width}}"),
-                [Text(f"expected {_category(expected)}: {', '.join(shown)}")],
+                [Text(f"expected {_category(expected)}: got {', '.join(shown)}")],
             )
 
 
 def _category(name: str) -> str:
-    return short_name(name.replace("_", " "), _MAX_NAME)
-
-
-def _label(evaluator: str, metric: str, definition: Metric | None) -> str:
-    """Return the label of a metric without the name of the evaluator, which begins the line."""
-    label = definition.label if definition is not None else metric.replace("_", " ")
-    return one_line(label.removeprefix(f"{evaluator} "), _MAX_NAME)
+    return short_name(category_label(name), _MAX_NAME)
 
 
 def _labeled(label: str, value: str) -> Text:
@@ -206,7 +203,7 @@ def _conversations(console: Console, summary: Summary, width: int) -> None:
         print_parts(console, Text(f"  {'endings':<{width}}"), list(map(Text, endings)))
     trials = summary.details.trials if summary.details else None
     if trials is not None and len(trials.pass_rates) > 1:
-        parts = [f"pass^{passes.k} {format_score(passes.every)}" for passes in trials.pass_rates]
+        parts = [f"pass^{passes.k} {format_estimate(passes.every, passes.every_interval)}" for passes in trials.pass_rates]
         consistency = trials.trial_consistency
         parts.append(f"same outcome in every trial for {consistency.same:,} of {consistency.n:,}")
         print_parts(console, Text(f"  {'trials':<{width}}"), list(map(Text, parts)))
@@ -219,7 +216,8 @@ def _conversations(console: Console, summary: Summary, width: int) -> None:
 
 def _faults(console: Console, summary: Summary) -> None:
     if not summary.faults:
-        console.print(Text("\n  No faults", style="green"))
+        if counts_faults(summary.metrics):
+            console.print(Text("\n  No faults", style="green"))
         return
     console.print(Text("\n  Top faults", style="bold"))
     kinds = {fault.kind: fault.kind.replace("_", " ") for fault in summary.faults}
@@ -267,6 +265,24 @@ def _tools(console: Console, summary: Summary) -> None:
         table.add_row(name, f"{tool.n:,}", format_score(tool.score), Text(bar(tool.score, _BAR_WIDTH), style="cyan"))
     console.print()
     console.print(table)
+
+
+def _files(console: Console, summary: Summary, headline: str) -> None:
+    """Print the numbers by file, for scenarios from a folder."""
+    if not summary.by_file:
+        return
+    table = plain_table("  By file", "scenarios", "scored", "errors", headline, "")
+    table.columns[5].justify = "left"
+    table.columns[0].header_style = "bold"
+    shown = summary.by_file[:_MAX_FILES]
+    for file, name in zip(shown, name_cells([file.name for file in shown], _MAX_NAME, indent=4), strict=True):
+        mean = file.means.get(headline)
+        score, drawn = ("-", "") if mean is None else (format_score(mean), bar(mean, _BAR_WIDTH))
+        table.add_row(name, f"{file.cases:,}", f"{file.scored:,}", f"{file.errors:,}", score, Text(drawn, style="cyan"))
+    console.print()
+    console.print(table)
+    if len(summary.by_file) > _MAX_FILES:
+        console.print(Text(f"    … and {len(summary.by_file) - _MAX_FILES:,} more; --json has them all", style="dim"))
 
 
 def _tool_name(name: str) -> str:

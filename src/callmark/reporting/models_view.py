@@ -9,6 +9,8 @@ from rich.text import Text
 
 from callmark.analysis.numbers import format_interval, format_score, format_seconds
 from callmark.analysis.summary import Summary
+from callmark.grading.evaluator import Metric
+from callmark.grading.settings import counts_faults
 from callmark.models.provider import ProviderStatus
 from callmark.reporting.compare_view import show_comparisons
 from callmark.reporting.grade_view import show_run
@@ -18,9 +20,9 @@ from callmark.reporting.terminal import NameCell, name_cells, plain_table, print
 from callmark.runs.compare import compare_runs
 from callmark.runs.grade import GradeOptions
 from callmark.runs.run import Run
-from callmark.wording import pluralize
+from callmark.wording import mark_heuristic, pluralize
 
-_MAX_NAME = 28
+_MAX_NAME = 30
 _MAX_LABEL = 22
 _UNLIMITED = 10_000  # columns
 
@@ -58,7 +60,8 @@ def show_model_runs(console: Console, runs: Sequence[Run], options: GradeOptions
         for line in dict.fromkeys(line for run in graded for line in run_notices(run.info)):
             print_sentence(console, Text(line, style="dim"), indent=2)
         console.print()
-        _side_by_side(console, [run.info.model_run.label if run.info.model_run else "" for run in graded], summaries)
+        metrics = {name: metric for run in graded for name, metric in run.info.metrics.items()}
+        _side_by_side(console, [run.info.model_run.label if run.info.model_run else "" for run in graded], summaries, metrics)
         _show_comparisons(console, [run for run, summary in zip(graded, summaries, strict=True) if summary.scored])
         console.print()
         show_next(console, [str(run.folder) for run in graded])
@@ -79,9 +82,9 @@ def _show_comparisons(console: Console, runs: Sequence[Run]) -> None:
         show_comparisons(console, compare_runs(runs, labels=[run.info.predictions.name for run in runs]))
 
 
-def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary]) -> None:
+def _side_by_side(console: Console, labels: Sequence[str], summaries: Sequence[Summary], metrics: Mapping[str, Metric]) -> None:
     """Print a row for each metric, kind of fault and usage; intervals only where the terminal is wide enough for them."""
-    rows = list(_rows(summaries))
+    rows = list(_rows(summaries, metrics))
     short = short_names(labels, _MAX_LABEL)
     table = _table(short, rows, intervals=True)
     if console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum > console.width:
@@ -102,28 +105,30 @@ def _table(labels: Sequence[str], rows: Sequence[_Row], *, intervals: bool) -> T
     return table
 
 
-def _rows(summaries: Sequence[Summary]) -> Iterator[_Row]:
+def _rows(summaries: Sequence[Summary], metrics: Mapping[str, Metric]) -> Iterator[_Row]:
     headline = "call.score" if "call.score" in summaries[0].metrics else "process.reliability"
-    for name, label in zip(summaries[0].metrics, name_cells(list(summaries[0].metrics), _MAX_NAME, indent=2), strict=True):
+    names = [mark_heuristic(name, name in metrics and metrics[name].heuristic) for name in summaries[0].metrics]
+    for name, label in zip(summaries[0].metrics, name_cells(names, _MAX_NAME, indent=2), strict=True):
         yield label, [_cell(summary, name) for summary in summaries], "bold" if name == headline else ""
     for name, cells in _conversation_rows(summaries).items():
-        yield name, _values(cells), ""
+        yield name, cells, ""
     yield "", [], ""
     kinds = Counter[str]()
     for summary in summaries:
         kinds.update({fault.kind: fault.count for fault in summary.faults})
-    yield "Top faults" if kinds else "No faults", [], "bold" if kinds else "green"
+    if kinds or any(counts_faults(summary.metrics) for summary in summaries):
+        yield "Top faults" if kinds else "No faults", [], "bold" if kinds else "green"
     for kind, _ in kinds.most_common():
         counts = [sum(fault.count for fault in summary.faults if fault.kind == kind) for summary in summaries]
         yield f"  {kind.replace('_', ' ')}", _values(f"{count:,}" if count else "·" for count in counts), ""
     if any(summary.errors for summary in summaries):
         yield "", [], ""
         yield "errors (excluded)", _values(f"{summary.errors:,}" for summary in summaries), "red"
-    usage = [(name, cells) for name, cells in _usage_rows(summaries).items() if any(cells)]
+    usage = [(name, values) for name, values in _usage_rows(summaries).items() if any(values)]
     if usage:
         yield "", [], ""
-    for name, cells in usage:
-        yield name, _values(cells), "dim"
+    for name, values in usage:
+        yield name, _values(values), "dim"
 
 
 def _values(cells: Iterator[str] | Sequence[str]) -> list[tuple[str, str]]:
@@ -138,21 +143,24 @@ def _cell(summary: Summary, name: str) -> tuple[str, str]:
     return format_score(found.mean), format_interval(found.low, found.high)
 
 
-def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[str]]:
-    """Return the rows of pass^k over trials, and of how conversations ended."""
+def _conversation_rows(summaries: Sequence[Summary]) -> dict[str, list[tuple[str, str]]]:
+    """Return the rows of pass^k over trials, and of how conversations ended; each cell with its interval."""
     trials = [
         {rate.k: rate for rate in found.pass_rates} if found else {}
         for found in (summary.details and summary.details.trials for summary in summaries)
     ]
     rows = {
-        f"pass^{k}": [format_score(found[k].every) if k in found else "-" for found in trials]
+        f"pass^{k}": [
+            (format_score(found[k].every), format_interval(*found[k].every_interval or (None, None))) if k in found else ("-", "")
+            for found in trials
+        ]
         for k in range(2, max((max(found, default=0) for found in trials), default=0) + 1)
     }
     endings = Counter[str]()
     for summary in summaries:
         endings.update(summary.endings)
     return rows | {
-        f"ended: {one_line(name, _MAX_NAME)}": [f"{summary.endings.get(name, 0):,}" for summary in summaries] for name in endings
+        f"ended: {one_line(name, _MAX_NAME)}": _values([f"{summary.endings.get(name, 0):,}" for summary in summaries]) for name in endings
     }
 
 

@@ -31,14 +31,18 @@ def run_notices(info: Manifest) -> Iterator[str]:
         yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
     if info.dataset.repaired_rows:
         yield f"Lone surrogates were escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
+    if info.dataset.skipped:
+        skipped = pluralize(len(info.dataset.skipped), info.dataset.kind.removesuffix("s"))
+        yield f"{skipped} skipped, because the tools do not accept the expected calls, or the user cannot play them"
     if info.dataset.unknown_parts:
         yield f"Content parts of unknown types, kept as they are: {counted_names(info.dataset.unknown_parts)}"
     if predictions.in_order:
-        yield "Predictions matched in order (no IDs)"
+        yield "Predictions matched to cases in order"
     if predictions.texts.parsed:
         yield f"{pluralize(predictions.texts.parsed, 'prediction')} parsed from text, {predictions.texts.with_calls:,} with a tool call"
     for marker, count in predictions.texts.unrecognized.items():
-        yield f"{pluralize(count, 'prediction')} in an unrecognized tool-call format, counted as errors: {one_line(marker, _MAX_NAME)}"
+        counted = "counted as an error" if count == 1 else "counted as errors"
+        yield f"{pluralize(count, 'prediction')} in an unrecognized tool-call format, {counted}: {one_line(marker, _MAX_NAME)}"
     if predictions.unmatched:
         first = short_name(predictions.first_unmatched, _MAX_NAME)
         yield f"{pluralize(predictions.unmatched, 'prediction')} ignored: no matching case (the first: {first})"
@@ -46,7 +50,9 @@ def run_notices(info: Manifest) -> Iterator[str]:
         duplicates = pluralize(predictions.repeated, "duplicate prediction")
         yield f"{duplicates} ignored: for each case, the first prediction that is not an error counts"
     for rule, tools in info.unused_rules.items():
-        yield f"Rule {one_line(rule, _MAX_NAME)} can never be broken: no tool matches {one_line(tools, _MAX_NAME)}"
+        yield f"Rule {one_line(rule, _MAX_NAME)} can never be violated: no tool matches {one_line(tools, _MAX_NAME)}"
+    if info.unchecked_replies:
+        yield f"{pluralize(info.unchecked_replies, 'case')} with reply checks, which were not evaluated: add the evaluator reply (-e)"
     for pattern, touched in info.match_counts.items():
         yield f"Match rule {one_line(pattern, _MAX_NAME)} applied to {pluralize(touched, 'argument')}"
 

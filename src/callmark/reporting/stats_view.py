@@ -35,11 +35,11 @@ NamedStats = Sequence[tuple[str, Stats]]
 
 
 def show_stats(console: Console, files: NamedStats) -> None:
-    """Print turns and calls first, then roles, tools, call order and arguments."""
+    """Print messages and calls first, then roles, tools, call order and arguments."""
     named = list(zip(_short_names([name for name, _ in files]), [stats for _, stats in files], strict=True))
     _description(console, named)
     if any(stats.num_turns.max for _, stats in named):
-        _distribution(console, "Turns per conversation", [(name, stats.turns_counts) for name, stats in named])
+        _distribution(console, "Messages per conversation", [(name, stats.turns_counts) for name, stats in named])
     _distribution(console, "Calls per conversation", [(name, stats.calls_counts) for name, stats in named])
     _ranking(console, "Roles", named, lambda stats: stats.roles, "messages")
     _ranking(console, "Calls per tool", named, lambda stats: stats.tools, "calls")
@@ -76,10 +76,11 @@ def _short_names(paths: Sequence[str]) -> list[str]:
 
 
 def _description(console: Console, files: NamedStats) -> None:
-    parts = ("num_turns", "tool_calls")
-    table = plain_table("", *(f"{name} {part}" if len(files) > 1 else part for name, _ in files for part in parts))
+    labels = ("messages", "tool calls")
+    table = plain_table("", *(f"{name} {label}" if len(files) > 1 else label for name, _ in files for label in labels))
     for row, field in _ROWS.items():
-        table.add_row(row, *(format_number(getattr(getattr(stats, part), field)) for _, stats in files for part in parts))
+        parts = [part for _, stats in files for part in (stats.num_turns, stats.tool_calls)]
+        table.add_row(row, *(format_number(getattr(part, field)) for part in parts))
     console.print(table)
 
 

@@ -15,7 +15,7 @@ from callmark.analysis.numbers import format_difference, format_interval, format
 from callmark.analysis.sequential import DEFAULT_LOOKS, MIN_CONVERSATIONS, Look, check_threshold_at, compare_at, plan_looks
 from callmark.errors import BadInput
 from callmark.runs.sample import DEFAULT_SEED, Sample
-from callmark.wording import pluralize
+from callmark.wording import mark_heuristic, pluralize
 
 
 class EarlyRule(Struct, frozen=True):
@@ -101,6 +101,7 @@ class EarlyDecision:
         return f"{when} ({conversations}): {'; '.join(found)} (sequentially adjusted)"
 
     def _decide(self, look: Look, measure: Measure, values: Sequence[CaseValues]) -> str:
+        name = mark_heuristic(measure.name, measure.definition.heuristic)
         if measure.name in self._rule.thresholds:
             threshold = self._rule.thresholds[measure.name]
             estimate = values[0].estimate(measure)
@@ -108,7 +109,7 @@ class EarlyDecision:
             if not decided or interval is None or estimate is None:
                 return ""
             side = "above" if interval[0] > threshold else "below"
-            return f"{measure.name} {format_score(estimate.mean)} {format_interval(*interval)} is {side} {threshold:g}"
+            return f"{name} {format_score(estimate.mean)} {format_interval(*interval)} is {side} {threshold:g}"
         clusters = values[1].change_clusters(values[0], measure)
         if not clusters:
             return ""
@@ -117,7 +118,7 @@ class EarlyDecision:
             return ""
         better = (difference.mean > 0) is measure.definition.higher_is_better
         numbers = format_difference(difference.mean, difference.low, difference.high)
-        return f"{self._labels[1]} is {'better' if better else 'worse'} than {self._labels[0]}: {measure.name} {numbers}"
+        return f"{self._labels[1]} is {'better' if better else 'worse'} than {self._labels[0]}: {name} {numbers}"
 
     def _sample(self, look: Look) -> Sample:
         return Sample(self._rule.seed, self._keys[look.conversations - 1])

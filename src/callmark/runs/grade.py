@@ -7,7 +7,7 @@ dataset is missing or has changed.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +26,7 @@ from callmark.formats.predictions import Predictions
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.grader import Grader
 from callmark.grading.settings import CONVERSATION_EVALUATORS, DEFAULT_EVALUATORS, RECORDING_EVALUATORS, GradingSettings
+from callmark.runs.git_state import read_git_state
 from callmark.runs.grading_job import GradedBlock, GradingJob, GradingTotals, grade_blocks
 from callmark.runs.journal import is_open, repair_hint
 from callmark.runs.manifest import DatasetInfo, Manifest
@@ -69,6 +70,7 @@ def grade_predictions(
     name: str | None = None,
     options: GradeOptions | None = None,
     predictions_name: str | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> Run:
     """Grade prediction files against cases, into a new run folder: `name`, or the name of the first file and the time.
 
@@ -103,18 +105,26 @@ def grade_predictions(
             )
             if not predictions:
                 matched.info.name = opened.dataset.name
-            return _grade_into(folder, GradingJob(source, matched, settings), opened.dataset, created, options)
+            return _grade_into(folder, GradingJob(source, matched, settings), opened.dataset, created, options, tags=tags)
     except BaseException:
         discard_run(folder)
         raise
 
 
-def regrade(folder: RunFolder, settings: GradingSettings, *, options: GradeOptions | None = None, source: CaseSource | None = None) -> Run:
+def regrade(
+    folder: RunFolder,
+    settings: GradingSettings,
+    *,
+    options: GradeOptions | None = None,
+    source: CaseSource | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> Run:
     """Grade the predictions of a run again, leaving them and their entry in `run.json` unchanged. `source` has its cases, if they are
-    already open.
+    already open. `tags` are added to those of the run.
     """
     options = structs.replace(options or GradeOptions(), allow_no_calls=True)  # the run was accepted
     before = folder.read()
+    before = structs.replace(before, tags={**before.tags, **(tags or {})})
     if is_open(folder.file(PREDICTIONS)):
         raise BadInput(f"{folder}: in use by another process, which grades the run when it ends")
     if source is not None:
@@ -138,7 +148,14 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     if tools and file_digest(tools, regular=True) != dataset.tools_digest:
         raise BadInput(f"{tools}: the tools have changed since {folder} was run")
     return CaseSource(
-        path, format_name=dataset.format, tools=tools, skip_bad=skip_bad, limit=dataset.limit, regular=True, sample=dataset.sample
+        path,
+        format_name=dataset.format,
+        tools=tools,
+        skip_bad=skip_bad,
+        limit=dataset.limit,
+        regular=True,
+        sample=dataset.sample,
+        skipped=dataset.skipped,
     )
 
 
@@ -163,9 +180,19 @@ def _ignore(row: BadRow) -> None:
 
 
 def _grade_into(
-    folder: RunFolder, job: GradingJob, dataset: DatasetInfo, created: str, options: GradeOptions, *, before: Manifest | None = None
+    folder: RunFolder,
+    job: GradingJob,
+    dataset: DatasetInfo,
+    created: str,
+    options: GradeOptions,
+    *,
+    before: Manifest | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> Run:
-    """Grade into a temporary folder inside the run folder, then move the files into place. `before` is the manifest of an existing run."""
+    """Grade into a temporary folder inside the run folder, then move the files into place.
+
+    `before` is the manifest of an existing run, `tags` are those of a new one.
+    """
     grader = Grader(job.settings)  # an unknown evaluator raises before anything is read
     metrics = grader.metrics
     scenarios = job.source.row_kind == "scenarios"
@@ -197,6 +224,9 @@ def _grade_into(
             cases=case_count,
             match_counts=totals.match_counts,
             unused_rules=totals.unused_rules,
+            unchecked_replies=totals.unchecked_replies,
+            tags=before.tags if before else dict(tags or {}),
+            git=before.git if before else read_git_state(),
         )
         if before:
             manifest = structs.replace(manifest, status=before.status, model_run=before.model_run)

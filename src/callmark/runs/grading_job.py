@@ -62,13 +62,14 @@ class GradedBlock(Struct, frozen=True):
 
 
 class GradingTotals(Struct, frozen=True):
-    """Totals of the whole file: those of reading it, the number of values that each match rule applied to, and the policy rules that can
-    never be broken.
+    """Totals of the whole file: those of reading it, the number of values that each match rule applied to, the policy rules that can
+    never be violated, and the number of cases whose reply checks no evaluator evaluates.
     """
 
     read: ReadTotals
     match_counts: dict[str, int]
     unused_rules: dict[str, str] = {}
+    unchecked_replies: int = 0
 
 
 class WorkerError(Struct, frozen=True):
@@ -138,7 +139,7 @@ def grade_part(job: GradingJob, part: tuple[int, int]) -> Iterator[GradedBlock |
     finally:
         cases.close()
     yield from (GradedBlock(left, bad=bad.pop(left)) for left in sorted(bad))
-    yield GradingTotals(cases.totals, dict(grader.matched), grader.unused_rules)
+    yield GradingTotals(cases.totals, dict(grader.matched), grader.unused_rules, grader.unchecked_replies)
 
 
 def _grade_block(number: int, placed: list[PlacedCase], job: GradingJob, grader: Grader) -> GradedBlock:
@@ -176,7 +177,8 @@ def _merge_totals(source: CaseSource, totals: list[GradingTotals]) -> GradingTot
     reads_all = source.expanded or source.format.recorded  # in these cases, each process reads every row
     read = first.read if reads_all else _sum_totals([each.read for each in totals], first.read.digest)
     unused = {rule: tools for rule, tools in first.unused_rules.items() if all(rule in each.unused_rules for each in totals)}
-    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts}, unused)
+    unchecked = sum(each.unchecked_replies for each in totals)
+    return GradingTotals(read, {pattern: counts[pattern] for pattern in first.match_counts}, unused, unchecked)
 
 
 def _sum_totals(parts: list[ReadTotals], digest: str) -> ReadTotals:

@@ -11,6 +11,7 @@ from callmark.grading.evaluator import Metric
 from callmark.grading.settings import GradingSettings
 from callmark.models.child_environment import is_variable
 from callmark.models.model import ModelSettings
+from callmark.runs.git_state import GitState
 from callmark.runs.sample import Sample
 from callmark.runs.source import CaseKind
 
@@ -24,7 +25,8 @@ class DatasetInfo(Struct, omit_defaults=True):
 
     `expanded` means that its rows are conversations, which were cut into decision points. `repaired_rows` is the number of rows in which
     lone surrogates were escaped, `unknown_parts` the number of content parts of unknown types. `limit` is the number of cases, starting
-    from the first. `sample` are the conversations that were run, if the run was decided before the others were needed.
+    from the first. `sample` are the conversations that were run, if the run was decided before the others were needed. `skipped` are the
+    ids of cases that were left out because they cannot be run.
     """
 
     name: str
@@ -39,10 +41,14 @@ class DatasetInfo(Struct, omit_defaults=True):
     limit: int | None = None
     sample: Sample | None = None
     unknown_parts: dict[str, int] = {}
+    skipped: tuple[str, ...] = ()
 
 
 class SimulationSettings(Struct, frozen=True, omit_defaults=True):
-    """The settings of a simulation: the user, the judge, the tools, the system prompt and the limits, without secrets."""
+    """The settings of a simulation: the user, the judge, the tools, the system prompt and the limits, without secrets.
+
+    `share_server` is whether all conversations share one tool server; None if the server's tools decide.
+    """
 
     user: ModelSettings = ModelSettings()
     judge: ModelSettings | None = None
@@ -51,6 +57,7 @@ class SimulationSettings(Struct, frozen=True, omit_defaults=True):
     max_turns: int = 0
     max_steps: int = 0
     seed: int = 0
+    share_server: bool | None = None
 
 
 class ModelRunInfo(Struct, omit_defaults=True):
@@ -78,8 +85,9 @@ class ModelRunInfo(Struct, omit_defaults=True):
 
 class Manifest(Struct, omit_defaults=True):
     """The content of `run.json`. `callmark` is the version that wrote it, `metrics` are the metric definitions by full name, `match_counts`
-    the number of values that each match rule applied to, and `unused_rules` the policy rules that can never be broken, with the tools that
-    no case has.
+    the number of values that each match rule applied to, `unused_rules` the policy rules that cannot be violated, with the tools that no
+    case has, and `unchecked_replies` the number of cases with reply checks that no evaluator evaluated.
+    `git` is the state of the repository in which the run was started.
     """
 
     name: str
@@ -92,6 +100,9 @@ class Manifest(Struct, omit_defaults=True):
     cases: int = 0
     match_counts: dict[str, int] = {}
     unused_rules: dict[str, str] = {}
+    unchecked_replies: int = 0
+    tags: dict[str, str] = {}
+    git: GitState | None = None
     status: Status = "complete"
     model_run: ModelRunInfo | None = None
     version: int = field(default_factory=lambda: VERSION)  # a default from a factory is written despite omit_defaults

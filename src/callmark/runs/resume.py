@@ -52,7 +52,7 @@ def refuse_changed_run(folder: RunFolder, before: Manifest, now: Manifest) -> No
                 option = "--agent"
             raise BadInput(
                 f"{folder}: {option}: the run was started {_with(old_value)}, got {_word(new_value)}",
-                "Use the same value to resume the run, or start a new run with another --name.",
+                "Resume with the same options as before, or start a new run with another --name.",
             )
     for what, old_digest, new_digest in (
         (before.dataset.name, before.dataset.digest, now.dataset.digest),

@@ -16,6 +16,7 @@ from callmark.analysis.disagreements import Disagreement
 from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord, read_grade
+from callmark.runs.git_state import GitState
 from callmark.runs.manifest import Manifest, resume_command
 from callmark.runs.store import GRADES, RunFolder
 from callmark.runs.summary_file import load_summary
@@ -97,6 +98,16 @@ class Run:
         return self.info.dataset.kind == "scenarios"
 
     @property
+    def tags(self) -> dict[str, str]:
+        """Tags of the run (`--tag KEY=VALUE`), by key; the value of a tag without one is empty."""
+        return self.info.tags
+
+    @property
+    def git(self) -> GitState | None:
+        """Commit, branch and changes of the Git repository in which the run was started; None if there was none."""
+        return self.info.git
+
+    @property
     def headline(self) -> str:
         """Full name of the main metric: `call.score`, or `process.reliability` for scenarios, or the first metric of the run."""
         return headline_metric(self.info)
@@ -116,7 +127,7 @@ class Run:
                     grade = read_grade(line)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                     raise self._broken_grade(number, f"not a valid grade: {error}") from None
-                if not metrics.issuperset(grade.metrics) or (metrics and not (grade.metrics or grade.error or grade.evaluator_errors)):
+                if not metrics.issuperset(grade.metrics):  # a case may have none, if no metric applies to it
                     raise self._broken_grade(number, "the metrics differ from those of the run")
                 for name, value in grade.metrics.items():
                     least, greatest = limits[name]

@@ -6,7 +6,7 @@ be resumed: requests with a prediction are not sent again, errors are.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Protocol
@@ -25,6 +25,7 @@ from callmark.models.open_files import allow_open_files
 from callmark.runs.cache import Cache
 from callmark.runs.commits import Commits
 from callmark.runs.early_decision import EarlyDecision, EarlyRule
+from callmark.runs.git_state import read_git_state
 from callmark.runs.grade import GradeOptions, regrade
 from callmark.runs.journal import Journal
 from callmark.runs.manifest import Manifest, ModelRunInfo, Status, resume_command
@@ -82,11 +83,12 @@ class Runner:
         name: str | None = None,
         resume: bool = False,
         options: GradeOptions | None = None,
+        tags: Mapping[str, str] | None = None,
         check: Callable[[Case], None] | None = None,
         rule: EarlyRule | None = None,
     ) -> None:
         """Open the folders and read the cases. `check` may raise for a case that cannot be run. With a `rule`, conversations are run until
-        it is decided. On failure, new folders are removed.
+        it is decided. On failure, new folders are removed. A resumed run gets further `tags`, and keeps those it has.
         """
         self._grading = grading
         self._keys = keys
@@ -110,11 +112,13 @@ class Runner:
                 ModelRun(opened, *folder, *_manifest(opened, folder[0], self._cases, grading, selection.trials, created, keys))
                 for opened, folder in zip(models, folders, strict=True)
             ]
+            git = read_git_state()
             for run in self.runs:
+                run.info = structs.replace(run.info, tags=dict(tags or {}), git=git)
                 if not run.is_new:
                     before = run.folder.read()
                     refuse_changed_run(run.folder, before, run.info)
-                    run.info = structs.replace(run.info, created=before.created)
+                    run.info = structs.replace(run.info, created=before.created, tags={**before.tags, **run.info.tags}, git=before.git)
             self.early = self._plan_looks(rule) if rule is not None else None
         except BaseException:
             for folder, is_new, journal in folders:

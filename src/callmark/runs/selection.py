@@ -26,7 +26,8 @@ class CaseSelection(Struct, frozen=True):
 
     `scenarios` means that scenarios are expected instead of decision points. Cases in memory are in `content`, as JSONL, instead of a file.
     `tools` is a file of tools for rows that have none, and `tools_content` its content if they are in memory. Each run stores a copy of
-    both. `sample` limits the cases to those of some conversations.
+    both. `sample` limits the cases to those of some conversations. `name` is the name of cases in memory in messages. `skipped` are the ids
+    of cases that are left out, because they could not be run when the run was started.
     """
 
     path: str
@@ -38,6 +39,8 @@ class CaseSelection(Struct, frozen=True):
     tools_content: bytes = b""
     content: bytes | None = None
     sample: Sample | None = None
+    name: str = IN_MEMORY
+    skipped: tuple[str, ...] = ()
 
 
 class SelectedCases(Struct, frozen=True):
@@ -58,7 +61,7 @@ def open_cases(selection: CaseSelection, folders: Sequence[RunFolder], *, skip_b
     if (selection.path, selection.tools).count("-") > 1:
         raise BadInput("standard input (-) is given twice, but it can only be read once")
     if selection.content is not None:
-        path, name = store_content(selection.content, folders, CASES, what="the cases"), IN_MEMORY
+        path, name = store_content(selection.content, folders, CASES, what="the cases"), selection.name
     else:
         path = store_input(selection.path, folders, CASES)
         name = STANDARD_INPUT if path != selection.path else scrub(selection.path)
@@ -77,6 +80,7 @@ def open_cases(selection: CaseSelection, folders: Sequence[RunFolder], *, skip_b
         name=own_name,
         limit=selection.limit,
         sample=selection.sample,
+        skipped=selection.skipped,
     )
     return SelectedCases(source, dataset)
 
@@ -89,8 +93,9 @@ def survey_cases(
     check: Callable[[Case], None] | None = None,
     allow_no_calls: bool = False,
 ) -> SelectedCases:
-    """Open the cases and read them once. `check` may raise for a case that cannot be run. Bad rows are passed to `on_bad`, or raise
-    `BrokenRow` without it. A file without calls raises `BadInput`, unless it has scenarios or `allow_no_calls` is set.
+    """Open the cases and read them once. `check` may raise for a case that cannot be run. Bad rows, and cases that cannot be run, are
+    passed to `on_bad` and left out; without it, they raise `BadInput`. A file without calls raises `BadInput`, unless it has scenarios or
+    `allow_no_calls` is set.
     """
     opened = open_cases(selection, folders, skip_bad=on_bad is not None)
     source, name = opened.source, opened.dataset.name
@@ -103,6 +108,8 @@ def survey_cases(
         if not selection.scenarios and not allow_no_calls:
             source.refuse_without_calls(survey.totals)
         if not survey.cases:
+            if source.skipped:
+                raise BadInput(f"{name}: none of its {source.case_kind} can be run")
             raise BadInput(f"{name}: no decision points, because no conversation contains a tool call")
     except BaseException:
         source.close()
@@ -115,5 +122,6 @@ def survey_cases(
         expanded=source.expanded,
         repaired_rows=survey.totals.repaired_rows,
         unknown_parts=dict(survey.totals.unknown_parts),
+        skipped=source.skipped,
     )
     return SelectedCases(source, dataset, survey.cases)

@@ -4,7 +4,7 @@ Conversations are cut into decision points. In recordings, where each row is a t
 the same id and another task raises `BadInput`. So does a file with both conversations and cases.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple, Self
 
@@ -51,8 +51,8 @@ class CaseSource:
     `sample` limits the cases to those of some conversations.
 
     `name` is the name of the file in messages; its path by default. With `skip_bad`, rows that cannot be read are skipped. `row_kind` is
-    the kind of its rows; by default that of the first valid row. A file without valid rows raises `BadInput`; with `regular`, so does
-    anything but a regular file.
+    the kind of its rows; by default that of the first valid row. `skipped` are the ids of cases to leave out. A file without valid rows
+    raises `BadInput`; with `regular`, so does anything but a regular file.
     """
 
     def __init__(
@@ -67,11 +67,13 @@ class CaseSource:
         row_kind: RowKind | None = None,
         regular: bool = False,
         sample: Sample | None = None,
+        skipped: Sequence[str] = (),
     ) -> None:
         self.path = path
         self.name = name or scrub(path)
         self.limit = limit
         self.sample = sample
+        self.skipped = tuple(skipped)
         self.skip_bad = skip_bad
         self._given_name = name
         self._tools = tools
@@ -103,7 +105,8 @@ class CaseSource:
         return CaseReader(self, on_bad or _ignore, part, digest=digest)
 
     def survey(self, *, on_bad: Callable[[BadRow], None] | None = None, check: Callable[[Case], None] | None = None) -> "Survey":
-        """Read all cases once, before any request is sent, and count them. Duplicate ids raise `BadInput`; `check` may raise for a case.
+        """Read all cases once, before any request is sent, and count them. Duplicate ids raise `BadInput`; `check` may raise for a case:
+        with `skip_bad`, it is passed to `on_bad` and left out, in later passes too.
 
         The cases of a small file are kept in memory: later passes neither read the file nor report bad rows.
         """
@@ -111,12 +114,14 @@ class CaseSource:
         cases: list[PlacedCase] = []
         places: dict[str, Place | None] = {}
         messages = 0
+        skipped: list[str] = []
         for placed in reader:
             case = placed.case
             refuse_repeated(case.id, case.place, places)
             places[case.id] = case.place
-            if check is not None:
-                check(case)
+            if check is not None and not self._passes(case, check, on_bad):
+                skipped.append(case.id)
+                continue
             messages += len(case.messages)
             if self._is_small and messages > _MAX_CACHED_MESSAGES:
                 self._is_small = False
@@ -124,9 +129,22 @@ class CaseSource:
             if self._is_small:
                 cases.append(placed)
         totals = reader.totals
+        self.skipped += tuple(skipped)
         if self._is_small:
             self._cached = _CachedCases(cases, totals)
-        return Survey(len(places), totals)
+        return Survey(len(places) - len(skipped), totals)
+
+    def _passes(self, case: Case, check: Callable[[Case], None], on_bad: Callable[[BadRow], None] | None) -> bool:
+        try:
+            check(case)
+        except BadInput as error:
+            if not self.skip_bad:
+                raise
+            if on_bad is not None:
+                place = case.place or Place(self.name, 1)
+                on_bad(BadRow(place, str(error).removeprefix(f"{place}: "), case.original.row))
+            return False
+        return True
 
     def refuse_without_calls(self, totals: "ReadTotals") -> None:
         """Raise `BadInput` if no call was found in the file."""
@@ -153,7 +171,7 @@ class CaseSource:
     def __reduce__(self) -> tuple[object, ...]:
         """Open the file again in a process that does not inherit it."""
         options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind, self._regular)
-        return _reopen, (*options, self.sample)
+        return _reopen, (*options, self.sample, self.skipped)
 
     def _open(
         self,
@@ -200,7 +218,9 @@ class CaseReader:
         return self._sampled(self._read() if limit is None else takewhile(lambda placed: placed.index < limit, self._read()))
 
     def _sampled(self, cases: Iterator[PlacedCase]) -> Iterator[PlacedCase]:
-        sample = self._source.sample
+        sample, skipped = self._source.sample, frozenset(self._source.skipped)
+        if skipped:
+            cases = (placed for placed in cases if placed.case.id not in skipped)
         return cases if sample is None else (placed for placed in cases if sample.contains(placed.case))
 
     @property
@@ -302,6 +322,7 @@ def _reopen(
     row_kind: RowKind,
     regular: bool,
     sample: Sample | None,
+    skipped: tuple[str, ...],
 ) -> CaseSource:
     return CaseSource(
         path,
@@ -313,6 +334,7 @@ def _reopen(
         row_kind=row_kind,
         regular=regular,
         sample=sample,
+        skipped=skipped,
     )
 
 

@@ -37,6 +37,7 @@ CASES, TOOLS = "cases.jsonl", "tools.json"  # copies of data from a pipe or from
 GRADING_PREFIX = ".grading-"  # of the temporary folder for new grades
 _FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
 _PARENT = "runs"  # the default folder for runs
+_MAX_NAMES = 5  # of runs that a message lists
 _MAX_NAME = 80  # characters of a generated folder name
 _MAX_MANIFEST = 1 << 22  # bytes of run.json: settings and counts, and the prompts of a simulation
 _READ_AGAIN = 3  # times that a run.json is read which changes while it is read
@@ -128,6 +129,8 @@ class RunFolder:
         except FileNotFoundError:
             problem = f"not a run folder: {RUN} is missing" if self.path.is_dir() else f"no such run{suggest_run(str(self.path))}"
             raise BadInput(f"{self}: {problem}", _runs_in(self.path)) from None
+        except NotADirectoryError:
+            raise BadInput(f"{self}: expected a run folder, got a file") from None
         except OSError as error:
             raise BadInput(f"{self}/{RUN}: cannot be read: {error.strerror}") from None
         except BadInput as error:
@@ -203,7 +206,8 @@ def discard_run(folder: RunFolder) -> None:
 
 def _runs_in(path: Path) -> str:
     try:
-        names = sorted(file.parent.name for file in path.glob(f"*/{RUN}"))[:5]
+        names = sorted(file.parent.name for file in path.glob(f"*/{RUN}"))
     except OSError:
         return ""
-    return f"Runs in this folder: {', '.join(names)}." if names else ""
+    more = f" … and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return f"Runs in this folder: {', '.join(names[:_MAX_NAMES])}{more}." if names else ""

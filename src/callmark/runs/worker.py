@@ -169,13 +169,13 @@ class ModelWorker:
 
     async def _attempt(self, case: Case, trial: int) -> Prediction:
         """Return the prediction of one attempt, without keys. A `ModelFailure` is a malformed call, so that it scores 0 even where no call
-        is expected; an error is raised as `ModelError`.
+        is expected; an error is raised as `ModelError`, unless it is that of a conversation that took place.
         """
         try:
             prediction = await self.model.predict(case, trial=trial)
         except ModelFailure as failure:
             return Prediction(case.id, trial, (Call("", malformed=MODEL_FAILURE, text=self._keys.hide(str(failure))),))
-        if prediction.error:
+        if prediction.error and not prediction.transcript:
             raise ModelError(prediction.error)
         return self._keys.redact(prediction)
 

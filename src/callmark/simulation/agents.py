@@ -4,6 +4,7 @@
     python:module:function       without tools: a complete chatbot, called with the visible messages; returns its text and the calls it made
     chatbot:URL                  the same over HTTP (see `callmark.models.chatbot`)
 
+    langgraph:module:graph       an agent of a framework, and `openai-agents:`, `pydantic-ai:`, … (see `callmark.integrations`)
     NAME[:OPTIONS]               an agent of an installed package (entry point `callmark.agents`)
 
 A malformed call gets an error result, as from a tool. Too many responses with calls in one turn end the conversation with `step limit`.
@@ -14,13 +15,38 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from callmark import registry
+from callmark.errors import BadInput
+from callmark.models.keys import Keys
+from callmark.models.model import ModelSettings, Price
+from callmark.models.provider import REQUEST_SETTINGS
+from callmark.runs.manifest import SimulationSettings
 from callmark.simulation.endings import STEP_LIMIT
 from callmark.simulation.model_client import ModelClient
 from callmark.simulation.session import Agent, Session, ToolResult
+from callmark.trust import Action
 from callmark.types import Call, Case, Message, Prediction, Tool
 
 MAX_CALLS = 100  # executed per response
+_MODEL_SETTINGS = (*REQUEST_SETTINGS, "params", "parse", "env")
 _TOO_MANY_CALLS = ToolResult(f"Not executed: a response may contain at most {MAX_CALLS} calls.", is_error=True)
+
+
+class AgentSettings(Struct, frozen=True):
+    """Settings of every kind of agent.
+
+    Attributes:
+        has_tools: The conversations have a toolbox (`--tools`).
+        max_steps: Greatest number of messages with calls in one turn.
+        timeout: Seconds until a turn of the agent times out.
+        failures: Full names of exceptions that are the model's fault.
+        price: Price per million tokens; None if it is unknown.
+    """
+
+    has_tools: bool = False
+    max_steps: int = 20
+    timeout: float = 120.0
+    failures: tuple[str, ...] = ()
+    price: Price | None = None
 
 
 class AgentProvider(Struct, frozen=True):
@@ -28,23 +54,45 @@ class AgentProvider(Struct, frozen=True):
 
     Attributes:
         name: Prefix of its specs.
-        open: `open(options)` returns the agent, and raises `BadInput` for invalid options. `options` is the text after the colon; None
-            without a colon.
+        open: `open(options, settings)` returns the agent, and raises `BadInput` for invalid options. `options` is the text after the colon;
+            None without a colon.
         help: One-line description.
+        actions: `actions(options)` returns what acts if a file names this agent: the modules that it imports, the requests that it sends.
+            callmark asks the user first. None: the spec is run, because nothing is known about it.
+        has_prompt: Its agents have their own system prompt, so `--system` is refused.
     """
 
     name: str
-    open: Callable[[str | None], Agent]
+    open: Callable[[str | None, AgentSettings], Agent]
     help: str = ""
+    actions: Callable[[str | None], Sequence[Action]] | None = None
+    has_prompt: bool = False
 
 
-def find_agent(spec: str) -> Agent | None:
-    """Return the agent of an installed package for a spec, or None."""
-    name, colon, options = spec.strip().partition(":")
+def find_agent(settings: ModelSettings, simulation: SimulationSettings) -> Agent | None:
+    """Return the agent of a framework or of an installed package, or None for any other spec.
+
+    Settings of a model, which such an agent does not use, raise `BadInput`; so does a system prompt for an agent that has its own.
+    """
+    name, colon, options = settings.model.strip().partition(":")
     if not registry.is_known("agents", name):
         return None
     provider: AgentProvider = registry.find("agents", name)
-    return provider.open(options if colon else None)
+    if unused := next((setting for setting in _MODEL_SETTINGS if getattr(settings, setting)), ""):
+        raise BadInput(f"--agent {name} does not support {unused}, because the agent calls its model itself")
+    if simulation.system and provider.has_prompt:
+        raise BadInput(f"--agent {name} does not support --system, because the agent has its own instructions")
+    agent_settings = AgentSettings(bool(simulation.tools), simulation.max_steps, settings.timeout, settings.failures, settings.price)
+    return provider.open(options if colon else None, agent_settings)
+
+
+def provider_actions(settings: ModelSettings, keys: Keys) -> Sequence[Action]:
+    """Return what acts if a file names the agent of a framework or of an installed package."""
+    name, colon, options = settings.model.strip().partition(":")
+    provider: AgentProvider = registry.find("agents", name)
+    if provider.actions is None:
+        return (Action("run", keys.show_command(settings.model), exact=settings.model),)
+    return provider.actions(options if colon else None)
 
 
 class ToolCallingAgent:

@@ -1,7 +1,6 @@
 """Open agent, user, judge and tools of simulated conversations by spec, and check that they fit together."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Literal
 
 from msgspec import structs
 
@@ -14,9 +13,9 @@ from callmark.models.specs import is_provider, model_actions, read_spec
 from callmark.runs.cache import Cache
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.run_model import OpenedModel, redact_settings
-from callmark.simulation.agents import ReportingAgent, ToolCallingAgent, find_agent
+from callmark.simulation.agents import ReportingAgent, ToolCallingAgent, find_agent, provider_actions
 from callmark.simulation.model_client import ModelClient
-from callmark.simulation.session import Agent, Predict, State, User
+from callmark.simulation.session import Agent, Predict, State, ToolSource, User
 from callmark.simulation.simulator import CONCURRENCY, Simulator
 from callmark.simulation.toolboxes import open_tools, tool_actions
 from callmark.simulation.toolboxes.none import NoToolSource
@@ -36,16 +35,17 @@ def open_simulator(
     expert: Agent | None = None,
     user: User | None = None,
     listed_tools: tuple[Tool, ...] = (),
+    source: ToolSource | None = None,
 ) -> OpenedModel:
     """Return a simulator for an agent, as a model for runs. Settings that cannot be used raise `BadInput`.
 
-    An `expert` or a `user` overrides the one in the settings. With `listed_tools`, a conversation whose toolbox has other tools is an
-    error. `concurrency` is how many conversations run at a time.
+    An `expert`, a `user` or a `source` of tools overrides the one in the settings. With `listed_tools`, a conversation whose toolbox has
+    other tools is an error. `concurrency` is how many conversations run at a time.
     """
     clients: list[ModelClient] = []
     recorded, redacted = agent, False
     own_agent, own_user = expert is None, user is None
-    if expert is None and (expert := find_agent(agent.model)) is not None:
+    if expert is None and (expert := find_agent(agent, simulation)) is not None:
         recorded = structs.replace(agent, model=keys.hide(agent.model))
         redacted = recorded != agent
         name = name or recorded.model
@@ -69,7 +69,7 @@ def open_simulator(
         name or agent.model,
         expert,
         user,
-        open_tools(simulation.tools, keys=keys) if simulation.tools else NoToolSource(),
+        source or open_tool_source(simulation, keys),
         clients=[*clients, *([judge] if judge else [])],
         system=simulation.system,
         max_turns=simulation.max_turns,
@@ -97,26 +97,30 @@ def open_simulator(
     )
 
 
+def open_tool_source(simulation: SimulationSettings, keys: Keys) -> ToolSource:
+    """Return the source of the tools in the settings, not yet entered. Specs that cannot be used raise `BadInput`."""
+    return open_tools(simulation.tools, keys=keys, share_server=simulation.share_server) if simulation.tools else NoToolSource()
+
+
 def agent_actions(settings: ModelSettings, keys: Keys, *, source: str, given: Collection[str] = ()) -> list[Action]:
     """Return what an agent would run, import or send, and needs the user's consent, as `model_actions` does."""
-    return _participant_actions("agents", settings, keys, source=source, given=given)
+    if registry.is_known("agents", _name(settings)):
+        return named_by(source, provider_actions(settings, keys))
+    return model_actions(settings, keys, source=source, given=given)
 
 
 def user_actions(settings: ModelSettings, keys: Keys, *, source: str) -> list[Action]:
     """Return what a user would run, import or send, and needs the user's consent, as `model_actions` does."""
-    return _participant_actions("users", settings, keys, source=source)
-
-
-def _participant_actions(
-    kind: Literal["agents", "users"], settings: ModelSettings, keys: Keys, *, source: str, given: Collection[str] = ()
-) -> list[Action]:
-    """Return the actions of an agent or a user: one that is registered under its name, else a model."""
-    name = settings.model.strip().partition(":")[0]
-    if name in registry.BUILT_IN[kind] or (kind == "users" and not registry.is_known(kind, name) and not is_provider(name.lower())):
-        return []  # opening an unknown user raises its own error
-    if registry.is_known(kind, name):
+    name = _name(settings)
+    if name in registry.BUILT_IN["users"]:
+        return []
+    if registry.is_known("users", name):
         return named_by(source, [Action("run", keys.show_command(settings.model), exact=settings.model)])
-    return model_actions(settings, keys, source=source, given=given)
+    return model_actions(settings, keys, source=source) if is_provider(name.lower()) else []  # opening it raises its own error
+
+
+def _name(settings: ModelSettings) -> str:
+    return settings.model.strip().partition(":")[0]
 
 
 async def list_tools(specs: Sequence[str], keys: Keys) -> tuple[Tool, ...]:

@@ -9,13 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from callmark.calls.strict import NotStrict, parse, scrub
 from callmark.calls.yaml_text import InvalidYaml, read_yaml
 from callmark.errors import BadInput
 from callmark.formats.rows import Rows
 from callmark.simulation.openapi_schemas import ReferenceInliner, SchemaBudget, resolve
+from callmark.simulation.operations import Api, Operation
 from callmark.types import Tool
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -38,30 +37,6 @@ def is_openapi(path: str) -> bool:
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     return _VERSION_KEY.search(head) is not None and _document(Rows(path).read_all()) is not None
-
-
-class Operation(Struct, frozen=True):
-    """An operation as a tool, with the schema and the description of its successful response; both are empty if there is none."""
-
-    tool: Tool
-    method: str
-    path: str
-    summary: str = ""
-    response: dict[str, Any] = {}
-    response_description: str = ""
-
-    @property
-    def writes(self) -> bool:
-        """Return whether the operation may change data, judging by its method."""
-        return self.method not in ("get", "head", "options", "trace")
-
-
-class Api(Struct, frozen=True):
-    """An API as described in its file."""
-
-    title: str
-    description: str
-    operations: tuple[Operation, ...]
 
 
 def read_openapi(path: str) -> tuple[Tool, ...]:

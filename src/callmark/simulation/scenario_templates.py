@@ -11,6 +11,9 @@ scenarios, and
 `{ticket.title}` is a column of the selected row, `{{` and `}}` are literal braces. A field that is the entire value keeps its type. Values
 from rows are never interpreted as fields, globs or matchers. Two names for the same table get different rows; rows and variants repeat only
 after all were used. Templates are independent of each other. Invalid templates raise `BadInput` that names the template and the field.
+
+Templates of the LOB evaluation (`scenario_name, user_instructions, task_completion, expected_function_calls`) are read too: their user is
+told the values that the expected calls use.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +53,7 @@ class _Template(Struct):
     description: str = ""
     task_completion_condition: str = ""
     data: Any = None
+    expected_output: Any = None
     count: Any = 1
     use: dict[str, str] = {}
     where: dict[str, Any] = {}
@@ -97,6 +101,9 @@ def _read_templates(templates: Any) -> list[_Template]:
         where = f"template {name!r}" if isinstance(name, str) and name else f"template {index}"
         if not isinstance(given, dict):
             raise BadInput(f"{where}: expected an object, got {dump(given)[:40]}")
+        if is_lob_template(given):
+            given = _from_lob_template(given)
+            where = f"template {given['id']!r}"
         for key in given:
             if key not in known:
                 raise BadInput(f"{where}: unknown field {key!r}{did_you_mean(str(key), known)}", f"Fields: {', '.join(known)}.")
@@ -114,6 +121,25 @@ def _read_templates(templates: Any) -> list[_Template]:
             )
         read.append(template)
     return read
+
+
+def is_lob_template(given: Any) -> bool:
+    """Return whether a template is one of the LOB evaluation."""
+    return isinstance(given, dict) and isinstance(given.get("user_instructions"), str) and isinstance(given.get("scenario_name"), str)
+
+
+def _from_lob_template(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a template of the LOB evaluation as one of ours. Its instructions name no values, so those of the expected calls are added."""
+    known: dict[str, dict[str, None]] = {}
+    for _, text in iterate_texts(given.get("expected_function_calls")):
+        for field in fields(text):
+            if field.column:
+                known.setdefault(field.name, {})[field.column] = None
+    lists = [f"{name.capitalize()} data:\n" + "\n".join(f'- {column}: "{Field(name, column)}"' for column in known[name]) for name in known]
+    renamed = {"scenario_name": "scenarioType", "user_instructions": "instructions", "task_completion": "task_completion_condition"}
+    template = {renamed.get(key, key): value for key, value in given.items()}
+    instructions = f"{given['user_instructions'].strip()}\n\n" + "\n\n".join(lists)
+    return {"id": given["scenario_name"], **template, "instructions": instructions.strip()}
 
 
 def _refuse_oversized(templates: Any) -> None:
@@ -199,7 +225,8 @@ class _ScenarioGenerator:
             return
         if field.name not in self._rows:
             name = field.name
-            table = next((each for each in (name, f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies") if each in tables), None)
+            names = (name, f"{name}s", f"{name}es", f"{name.removesuffix('y')}ies")
+            table = next((each for each in names if each in tables), None) or _only_table_with(names, tables)
             if table is None:
                 raise BadInput(
                     f"{where}: no table for {field}{did_you_mean(f'{name}s', tables)}",
@@ -217,7 +244,7 @@ class _ScenarioGenerator:
     def _add(self, name: str, table: str, tables: Tables) -> None:
         if not tables[table]:
             raise BadInput(f"{self.name}: table {table} has no rows")
-        self._table_of[name], self._rows[name] = table, tables[table]
+        self._table_of[name], self._rows[name] = table, [_with_column_names(row) for row in tables[table]]
 
     def _dependency_order(self) -> list[str]:
         """Return the names in dependency order: a name comes after the names that its conditions refer to."""
@@ -301,6 +328,17 @@ def _fill_part(name: str, value: Any, filler: TemplateFiller) -> Any:
         else filler(call)
         for call in value
     ]
+
+
+def _only_table_with(names: Sequence[str], tables: Iterable[str]) -> str | None:
+    """Return the only table that has one of these words in its name: `dummy_action_items` for `action`; None if several have."""
+    found = [table for table in tables if set(table.casefold().replace("-", "_").split("_")) & set(names)]
+    return found[0] if len(found) == 1 else None
+
+
+def _with_column_names(row: Row) -> Row:
+    """Return a row in which a column such as `Due Date` is also `due_date`."""
+    return {**{"_".join(column.casefold().split()): value for column, value in row.items()}, **row}
 
 
 def _tables_hint(tables: Iterable[str], wanted: str) -> str:

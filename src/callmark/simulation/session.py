@@ -5,7 +5,7 @@ a call or its result. Failures that are not the agent's (a tool server that cras
 are an error of that conversation only.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -15,7 +15,7 @@ from msgspec import Struct
 from callmark.types import Call, Case, Message, Prediction, Tool, Usage
 
 Predict = Callable[[Case, int], Awaitable[Prediction]]  # a model's prediction for a case and a trial; raises `ModelError`
-State = dict[str, dict[str, dict[str, Any]]]
+State = Mapping[str, Mapping[str, dict[str, Any]]]
 """The data that tools work on: values by table, row key and column."""
 
 
@@ -55,7 +55,8 @@ class Toolbox(Protocol):
 class ToolSource(Protocol):
     """Protocol of a tool source, which opens a toolbox for each conversation.
 
-    It is an async context manager: it is entered before the first conversation and exited after the last.
+    It is an async context manager: it is entered before the first conversation and exited after the last. It may have `notices`, a tuple of
+    sentences about its tools, which are shown as warnings once it is entered.
     """
 
     @property
@@ -91,6 +92,7 @@ class Session(Struct):
         ending: Why the conversation ended; empty while it is in progress.
         usage: The usage of all model responses so far.
         misses: Number of calls without a recorded result.
+        agent_memory: What the agent keeps between its turns, such as the thread of a framework; None before its first turn.
     """
 
     case: Case
@@ -100,6 +102,7 @@ class Session(Struct):
     ending: str = ""
     usage: Usage = Usage(attempts=0)
     misses: int = 0
+    agent_memory: Any = None
 
     def add_usage(self, usage: Usage | None) -> None:
         """Add the usage of one model response; None adds nothing."""
@@ -122,7 +125,10 @@ class Session(Struct):
 
 
 class Agent(Protocol):
-    """Protocol of an agent under test."""
+    """Protocol of an agent under test.
+
+    An agent that is also an async context manager is entered before the first conversation and exited after the last.
+    """
 
     async def reply(self, session: Session) -> None:
         """Take the agent's turn: append its calls, their results and its text to the session's messages."""
@@ -137,12 +143,14 @@ class UserTurn(Struct, frozen=True):
         done: This is the user's last message.
         usage: The usage of an LLM user; None for other users.
         gave_up: The user leaves without having reached the goal.
+        did_not_understand: The user did not understand most of the agent's turns since it last got further.
     """
 
     text: str
     done: bool = False
     usage: Usage | None = None
     gave_up: bool = False
+    did_not_understand: bool = False
 
 
 class UserSession(Protocol):
@@ -156,7 +164,8 @@ class UserSession(Protocol):
 class User(Protocol):
     """Protocol of a simulated user, which starts a session for each conversation.
 
-    It is an async context manager: it is entered before the first conversation and exited after the last.
+    It is an async context manager: it is entered before the first conversation and exited after the last. It may have `notices`, a tuple of
+    sentences about the scenarios that it was given so far, which are shown as warnings before the first conversation.
     """
 
     @property

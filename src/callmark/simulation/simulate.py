@@ -2,12 +2,13 @@
 
 Everything is checked before the first conversation starts: agents, user and tools can be opened, the scenarios can be read, the tools
 accept the expected calls, and the user can simulate every scenario. If a check fails, `BadInput` is raised and no folder is created. Each
-run stores a copy of the tools.
+run stores a copy of the tools. A server that lists its tools is kept for the conversations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from callmark.calls.toolsets import tools_json
 from callmark.grading.settings import SIMULATION_EVALUATORS, GradingSettings
@@ -18,11 +19,19 @@ from callmark.runs.grade import GradeOptions
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.runner import Runner
 from callmark.runs.selection import CaseSelection
-from callmark.simulation.open_simulator import list_tools, open_simulator, open_user_for_checks
+from callmark.simulation.open_simulator import open_simulator, open_tool_source, open_user_for_checks
 from callmark.simulation.scenario_checks import check_scenario
+from callmark.simulation.toolboxes.shared import SharedToolSource
 from callmark.types import Case
 
 MAX_STEPS = 20
+
+
+class PreparedSimulation(Struct, frozen=True):
+    """A runner that is ready to start, and the tools of its conversations: closing `tools` closes their servers."""
+
+    runner: Runner
+    tools: AsyncExitStack
 
 
 async def prepare_simulation(
@@ -38,21 +47,31 @@ async def prepare_simulation(
     name: str | None = None,
     resume: bool = False,
     options: GradeOptions | None = None,
-) -> Runner:
-    """Return a runner for several agents and the same scenarios, checked and ready to start.
+    tags: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> PreparedSimulation:
+    """Return a runner for several agents and the same scenarios, checked and ready to start, and their tools, which are open.
 
-    `concurrency` is how many conversations run at a time.
+    `concurrency` is how many conversations run at a time. `warn` gets what the user and the tools have to say about these scenarios.
     """
-    simulators = [open_simulator(label, agent, simulation, keys, cache=cache, concurrency=concurrency) for label, agent in agents]
-    tools = await list_tools(simulation.tools, keys) if simulation.tools else ()
-    if tools:
-        selection = structs.replace(selection, tools_content=tools_json(tools, annotations=True))
+    source = SharedToolSource(open_tool_source(simulation, keys))
+    simulators = [
+        open_simulator(label, agent, simulation, keys, cache=cache, concurrency=concurrency, source=source) for label, agent in agents
+    ]
     user = open_user_for_checks(simulation)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(source)
+        tools = source.tools
+        if tools:
+            selection = structs.replace(selection, tools_content=tools_json(tools, annotations=True))
 
-    def check(case: Case) -> None:
-        check_scenario(case, user, tools, ignore=grading.ignore)
+        def check(case: Case) -> None:
+            check_scenario(case, user, tools, ignore=grading.ignore)
 
-    return Runner(selection, simulators, grading, keys, out=out, name=name, resume=resume, options=options, check=check)
+        runner = Runner(selection, simulators, grading, keys, out=out, name=name, resume=resume, options=options, tags=tags, check=check)
+        for notice in (*source.notices, *getattr(user, "notices", ())):
+            warn(notice)
+        return PreparedSimulation(runner, stack.pop_all())
 
 
 def simulation_grading(grading: GradingSettings, evaluators: Sequence[str] = ()) -> GradingSettings:

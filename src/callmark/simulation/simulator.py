@@ -2,12 +2,12 @@
 
 Runs, run folders, resuming, budgets and errors therefore work as for any other model. Each conversation has its own toolbox. Its prediction
 records the changes that the conversation made, and those that the expected calls make in a fresh toolbox. The user speaks first. Failures
-that are not the agent's raise `ModelError`.
+that are not the agent's raise `ModelError`; a conversation that a rule-based user did not understand is an error with its transcript.
 """
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -18,7 +18,7 @@ from callmark.errors import BadInput
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluators.state import StateEvaluator
 from callmark.models.model import Capabilities, ModelError
-from callmark.simulation.endings import TURN_LIMIT, EndingDetector
+from callmark.simulation.endings import USER_DID_NOT_UNDERSTAND, EndingDetector
 from callmark.simulation.model_client import ModelClient
 from callmark.simulation.session import Agent, Predict, Session, State, ToolSource, User
 from callmark.simulation.states import expected_changes, with_reached
@@ -26,6 +26,7 @@ from callmark.types import Case, EndStates, Message, Prediction, Tool
 
 CONCURRENCY = 10
 MAX_TURNS = 30
+_NOT_UNDERSTOOD = "the simulated user did not understand the agent"  # one sentence for all, so that these errors are counted together
 
 
 class Simulator:
@@ -107,7 +108,7 @@ class Simulator:
                 session.ending = ending or session.ending or await endings.after_agent(session)
                 if session.ending:
                     break
-            session.ending = session.ending or TURN_LIMIT
+            session.ending = session.ending or endings.at_turn_limit()
             if states is not None:
                 states = with_reached(states, before, await state())
         return _prediction(session, states)
@@ -131,6 +132,8 @@ class Simulator:
             await stack.enter_async_context(self._user)
             for client in self._clients:
                 await stack.enter_async_context(client)
+            if isinstance(self._agent, AbstractAsyncContextManager):
+                await stack.enter_async_context(self._agent)
             self._resources = stack.pop_all()
         return self
 
@@ -156,6 +159,7 @@ def _prediction(session: Session, states: EndStates | None) -> Prediction:
         session.trial,
         calls,
         text,
+        error=_NOT_UNDERSTOOD if session.ending == USER_DID_NOT_UNDERSTAND else "",
         usage=session.usage,
         transcript=tuple(session.messages),
         ending=session.ending,

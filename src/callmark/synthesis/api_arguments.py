@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from callmark.calls.schema import properties, required
-from callmark.calls.strict import dump
 from callmark.simulation.mock_api.api import OperationMeaning
 from callmark.simulation.mock_api.names import resource_noun, split_name
 from callmark.simulation.mock_api.resource_store import Row, values_of
@@ -13,18 +12,22 @@ from callmark.simulation.mock_api.schemas import required as schema_required
 from callmark.simulation.mock_api.schemas import simplify_schema
 from callmark.simulation.mock_api.values import ValueContext
 from callmark.synthesis.api_goals import InformAct
+from callmark.synthesis.api_informs import PERSON_FIELDS, inform_of
 from callmark.synthesis.api_lookups import UnplannableError, merge_names, new_key_parameter
-from callmark.synthesis.api_phrases import field_label, format_date, format_value, needs_label, question_label
-from callmark.synthesis.api_plan_builder import PlanBuilder, few_choices
+from callmark.synthesis.api_phrases import field_label
+from callmark.synthesis.api_plan_builder import PlanBuilder
 
-_OPTIONAL_RATE = 0.35  # probability that an optional argument is given
+_OPTIONAL_RATE, _OPTIONAL_KEY_RATE = 0.35, 0.1  # probability that an optional argument is given: any, or a key
+_MAX_OPTIONAL = 2
+_MAX_LEAF_DEPTH = 3
+_MAX_LEAVES = 8  # values in an optional object or list
 _ADDRESS = frozenset(
     {"address_1", "address_line_1", "line_1", "street", "street_address", "address_2", "address_line_2", "line_2", "city", "town", "state"}
     | {"province", "zip", "zip_code", "postal_code", "postcode", "country"}
 )
-_NOT_SPOKEN = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "sort_by", "order_by", "fields", "include"})
-_PERSON_FIELDS = frozenset({"to", "from", "recipient", "sender", "payee", "beneficiary"})  # objects that describe a person
-_RANGE_LABELS = {"from": ("origin", "start date"), "to": ("destination", "end date")}
+_NOT_SPOKEN = frozenset(
+    {"page", "offset", "cursor", "after", "before", "starting_after", "ending_before", "fields", "include", "expand", "embed"}
+)
 _MAX_TRIES = 50  # for an unused key
 _MAX_OBJECTS = 4  # in one list
 _TECHNICAL_WORDS = frozenset({"api", "token", "signature", "trace", "idempotency", "version", "agent", "encoding"})
@@ -60,7 +63,7 @@ class ArgumentPlanner:
             self.values[name] = self._value(name)
         if len(address) > 2:
             texts = [str(self.values[name]) for name in address]
-            informs.append(InformAct("new address" if self._meaning.key_parameter else "address", ", ".join(texts), texts))
+            informs.append(InformAct("new address" if self._meaning.key_parameter else "address", ", ".join(texts), texts, personal=True))
             spoken = [name for name in spoken if name not in address]
         informs += [self._inform(name, self.values[name]) for name in spoken]
         for inform in merge_names(informs):
@@ -69,20 +72,28 @@ class ArgumentPlanner:
         return {name: self.values[name] for name in sorted(self.values, key=order.index)}
 
     def _names(self) -> list[str]:
-        required_fields = required(self._meaning.operation.tool.parameters)
-        if not required_fields and self._meaning.operation.writes:
-            required_fields = frozenset(self._meaning.keys)  # nothing is required, but the resource must be identified
-        optional = [name for name in self._schemas if name not in required_fields and name not in self._meaning.keys and _is_spoken(name)]
-        optional = [
-            name for name in optional if simplify_schema(self._schemas[name]).get("type", "string") in ("string", "integer", "number")
-        ]
-        chosen = [name for name in optional if self._builder.random.random() < _OPTIONAL_RATE]
-        changes = (
-            self._meaning.operation.writes and not (required_fields - {self._meaning.key_parameter}) and not self._meaning.effect.new_values
-        )
-        if optional and not chosen and changes and self._meaning.operation.method in ("put", "patch", "post"):
-            chosen = [self._builder.random.choice(optional)]
-        return [name for name in self._schemas if name in required_fields or name in chosen[:2]]
+        """Return the names of the arguments to give: the required ones, and at most two optional ones."""
+        random, meaning = self._builder.random, self._meaning
+        required_fields = required(meaning.operation.tool.parameters)
+        if not required_fields and meaning.operation.writes:
+            required_fields = frozenset(meaning.keys)  # nothing is required, but the resource must be identified
+        optional = [name for name, schema in self._schemas.items() if name not in required_fields and self._can_be_said(name, schema)]
+        plain = [name for name in optional if name not in meaning.keys]
+        chosen = [name for name in optional if random.random() < (_OPTIONAL_RATE if name in plain else _OPTIONAL_KEY_RATE)]
+        chosen = random.sample(chosen, min(len(chosen), _MAX_OPTIONAL))
+        changes = meaning.operation.writes and not (required_fields - {meaning.key_parameter}) and not meaning.effect.new_values
+        if plain and not chosen and changes and meaning.operation.method in ("put", "patch", "post"):
+            chosen = [random.choice(plain)]
+        return [name for name in self._schemas if name in required_fields or name in chosen]
+
+    def _can_be_said(self, name: str, schema: Any) -> bool:
+        """Return whether a person would say such a value, and it is not too long to say."""
+        simplified = simplify_schema(schema)
+        if not _is_spoken(name) or simplified.get("type") == "null" or simplified.get("format") == "binary":
+            return False
+        if name in self._meaning.keys:
+            return name != new_key_parameter(self._builder.api, self._meaning) and not name.startswith("new_")
+        return 0 < _leaf_count(simplified) <= _MAX_LEAVES
 
     def _choose_key(self, name: str, kind: str) -> None:
         builder = self._builder
@@ -180,7 +191,7 @@ class ArgumentPlanner:
                 if "items" in response_schema
                 else {}
             )
-        kind_name = "person" if container_name in _PERSON_FIELDS else resource_noun(container_name) or self._meaning.kind or "wish"
+        kind_name = "person" if container_name in PERSON_FIELDS else resource_noun(container_name) or self._meaning.kind or "wish"
         return self._builder.state.store.values.generate(
             schema, name, ValueContext(kind_name, f"{self._context_key()}{container_name and self._next_object()}")
         )
@@ -196,7 +207,7 @@ class ArgumentPlanner:
             kind = self._builder.api.kinds.kind_of_field(name)
             if name not in schema_required(simplified) and schema_required(simplified):
                 continue
-            if kind in self._builder.state.store.tables and container_name not in _PERSON_FIELDS:
+            if kind in self._builder.state.store.tables and container_name not in PERSON_FIELDS:
                 rows = self._builder.ownership.accessible_rows(kind)
                 if not rows:
                     raise UnplannableError
@@ -217,42 +228,18 @@ class ArgumentPlanner:
         return f"{names[0]}_{names[1]}_{number % 9000 + 1000}".lower() if len(names) == 2 and all(map(str.isalpha, names)) else str(number)
 
     def _inform(self, name: str, value: Any) -> InformAct:
-        schema = self._schemas[name]
-        changes = self._meaning.operation.writes and self._target is not None and bool(values_of(self._target, name))
-        question = (
-            _RANGE_LABELS[name][simplify_schema(schema).get("format") in ("date", "date-time")]
-            if name in _RANGE_LABELS
-            else question_label(name)
+        schema, kinds = self._schemas[name], self._builder.api.kinds
+        kind = kinds.by_name.get(self._meaning.kind)
+        return inform_of(
+            name,
+            value,
+            schema,
+            noun=self._meaning.kind.replace("_", " ") if kind is not None else "",
+            is_person=kind is not None and kind.is_person,
+            changes=self._meaning.operation.writes and self._target is not None and bool(values_of(self._target, name)),
+            is_known=lambda field: name not in PERSON_FIELDS and bool(kinds.kind_of_field(field)),
+            long_dates=self._builder.random.random() < 0.5,
         )
-        label = f"new {question}" if changes else question
-        if isinstance(value, bool):
-            text = f"{'with' if value else 'without'} {label}"
-            return InformAct(label, text, [text])
-        if few_choices(schema) or simplify_schema(schema).get("enum"):
-            text = str(value).replace("_", " ")
-            return InformAct(label, text, [text], [choice.replace("_", " ") for choice in few_choices(schema)])
-        if isinstance(value, dict | list):
-            kinds = self._builder.api.kinds
-            spoken_values = [
-                (field_name, item)
-                for field_name, item in _leaf_values(value, name)
-                if item is not None and (name in _PERSON_FIELDS or not kinds.kind_of_field(field_name))
-            ]
-            texts = [
-                f"{field_label(field_name)} {format_value(item)}"
-                if field_name != name and needs_label(field_name, item)
-                else format_value(item)
-                for field_name, item in spoken_values
-            ]
-            return InformAct(
-                label,
-                ", ".join(texts) or format_value(value),
-                [format_value(item) for _, item in spoken_values if not isinstance(item, bool)],
-            )
-        if isinstance(value, str):
-            text = f'"{value}"' if len(value.split()) > 2 and "," not in value else value
-            return InformAct(label, format_date(text, long=self._builder.random.random() < 0.5), [value])
-        return InformAct(label, dump(value), [dump(value)])
 
 
 def _is_spoken(name: str) -> bool:
@@ -260,14 +247,21 @@ def _is_spoken(name: str) -> bool:
     return "_".join(split_name(name)) not in _NOT_SPOKEN and not {*split_name(name)} & _TECHNICAL_WORDS
 
 
+def _leaf_count(simplified: Mapping[str, Any], depth: int = 0) -> int:
+    """Return how many values the user would say; 0 if there are none, or the schema does not say which."""
+    if depth > _MAX_LEAF_DEPTH:
+        return 0
+    match simplified.get("type"):
+        case "object":
+            fields, needed = schema_properties(simplified), schema_required(simplified)
+            counts = [_leaf_count(simplify_schema(fields[name]), depth + 1) for name in fields if name in needed or not needed]
+            return sum(counts) if all(counts) else 0
+        case "array":
+            least = simplified["minItems"] if isinstance(simplified.get("minItems"), int) else 1
+            return max(least, 1) * _leaf_count(simplify_schema(simplified.get("items")), depth + 1)
+    return 1
+
+
 def _reference_noun(name: str) -> str:
     """Return what a list of keys refers to: `new item` for `new_item_ids`."""
     return " ".join(split_name(name)[:-1]) or field_label(name)
-
-
-def _leaf_values(value: Any, name: str) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [leaf for key, item in value.items() for leaf in _leaf_values(item, key)]
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in _leaf_values(item, name)]
-    return [(name, value)]

@@ -36,13 +36,9 @@ _MAX_WRAPPERS = 3  # around a result
 _MAX_QUESTIONS = 2  # in one turn
 _MAX_ASKED = 3  # times that one value is asked for
 _MAX_FACTS = 6  # rows or fields of a result
-_MAX_FACT, _MAX_KEY = 60, 20  # characters
+_MAX_FACT, _MAX_KEY, _MAX_LINE = 60, 20, 240  # characters
 _KEY_WORDS = (("id",), ("number",), ("code",), ("uuid",))
 _STATUS_WORDS = frozenset({"status", "state", "total", "due", "expires", "position", "balance", "amount", "refund", "confirmation"})
-_PERSONAL_LABELS = frozenset(
-    {"email address", "full name", "name", "zip code", "phone", "phone number", "card number", "address", "date of birth"}
-    | {"first name", "last name", "username", "password", "birth date", "delivery address", "shipping address", "account number"}
-)
 
 
 def read_plan(case: Case) -> ConversationPlan:
@@ -51,11 +47,6 @@ def read_plan(case: Case) -> ConversationPlan:
         return msgspec.convert(case.data.get("plan"), ConversationPlan)
     except msgspec.ValidationError as problem:
         raise BadInput(f"{scenario_name(case)} cannot be simulated because data.plan is not a plan for an API: {problem}") from None
-
-
-def is_personal(label: str) -> bool:
-    """Return whether a label is that of a personal detail: `your email address`, but `the order ID`."""
-    return label.removeprefix("new ") in _PERSONAL_LABELS
 
 
 class ApiExpert:
@@ -83,7 +74,7 @@ class ApiExpert:
             session.misses += result.missed
             session.messages.append(Message("tool", result.text, (), call.id, call.name))
             if result.is_error:
-                text = templates.say("failed", error=result.text)
+                text = templates.say("failed", error=end_sentence(_first_line(result.text)))
                 session.messages.append(Message("assistant", f"{text} {templates.say('more')}"))
                 return
         session.messages.append(Message("assistant", self._utterance(turn, templates, _result_of(turn.goal.call, session.messages))))
@@ -207,6 +198,11 @@ def _result_of(call: Call | None, messages: Sequence[Message]) -> str | None:
     return next((message.text for message in reversed(messages) if call_ids and message.tool_call_id == call_ids[-1]), None)
 
 
+def _first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"
+
+
 def _lead(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
     return templates.say("again" if turn.is_first and turn.is_later else "first" if turn.is_first else "thanks")
 
@@ -216,7 +212,7 @@ def _question(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
     if inform.choice:
         options = "\n".join(f"- {choice}" for choice in inform.options)
         return _lead(turn, templates) + templates.say("which", noun=inform.label, options=options)
-    labels = [f"{'your' if is_personal(item.label) else 'the'} {item.label}" for item in turn.missing]
+    labels = [f"{'your' if item.personal else 'the'} {item.label}" for item in turn.missing]
     line = templates.say("ask" if len(labels) == 1 else "ask_two", what=join_texts(labels))
     choices = "".join(
         templates.say("from", options=join_texts(item.options, "or")) for item in turn.missing if item.options and len(labels) == 1
@@ -251,7 +247,7 @@ def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None
         facts = _facts(shown, last.call.arguments if last is not None and last.writes else None)
         return f"{templates.say(act)} {facts}" if facts else templates.say(act)
     return (
-        f"{templates.say(act)} {shown[0].upper()}{end_sentence(shown[1:])}"
+        f"{templates.say(act)} {shown[0].upper()}{end_sentence(_first_line(shown[1:]))}"
         if isinstance(shown, str) and len(shown.split()) > 2
         else templates.say(act)
     )

@@ -1,18 +1,20 @@
 """The plan of a conversation about an API: the user's goals, the calls that reach them, and what the user has to say for each."""
 
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from callmark.types import Call
 
-Outcome = Literal["done", "refused", "declined", "beyond"]
+Outcome = Literal["done", "refused", "declined", "beyond", "failed"]  # refused by the rules; failed: the tool returns an error
 
 
 class InformAct(Struct, omit_defaults=True):
     """Something that the user says: `text` is the wording, `values` are the texts that have to appear in the user's turns.
 
-    `choice`: the user picks one of several that the agent shows first; `options` are the choices, if there are few.
+    `choice`: the user picks one of several that the agent shows first; `options` are the choices, if there are few. `personal`: it is a
+    detail of the user, `your email address`.
     """
 
     label: str
@@ -20,6 +22,7 @@ class InformAct(Struct, omit_defaults=True):
     values: list[str]
     options: list[str] = []
     choice: bool = False
+    personal: bool = False
 
 
 class Step(Struct, omit_defaults=True):
@@ -55,3 +58,12 @@ class ConversationPlan(Struct, omit_defaults=True):
     style: str
     branches: list[str]
     goals: list[Goal]
+
+
+def failed_calls(plan: Any) -> list[Call]:
+    """Return the calls that return an error by plan, of the `data.plan` of a scenario; none if it is not such a plan."""
+    try:
+        goals = msgspec.convert(plan, ConversationPlan).goals
+    except msgspec.ValidationError:
+        return []
+    return [goal.call for goal in goals if goal.outcome == "failed" and goal.call is not None]

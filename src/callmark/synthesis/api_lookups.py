@@ -11,9 +11,10 @@ from callmark.simulation.mock_api.names import key_stem, resource_noun, split_na
 from callmark.simulation.mock_api.resource_store import ResourceStore, Row, values_of
 from callmark.simulation.mock_api.schemas import simplify_schema
 from callmark.synthesis.api_goals import InformAct
-from callmark.synthesis.api_phrases import field_label
+from callmark.synthesis.api_phrases import field_label, label_of
 
 _CREATE_VERBS = frozenset({"create", "register", "insert", "new", "make"})
+_SEARCH_WORDS = frozenset({"search", "find", "by", "filter", "query", "lookup"})
 _CHANGE_VERBS = frozenset({"update", "edit", "change", "modify", "replace", "set", "cancel", "close", "delete", "remove"})
 
 
@@ -52,10 +53,8 @@ class Ownership:
         for field in store.kind(kind).fields.values():
             if field.role == "key" and store.kind(field.kind).is_person:
                 return field.kind, row.get(field.name)
-        for container_kind, container in store.containers(kind, str(row[store.kind(kind).key])):
-            if container_kind.is_person:
-                return container_kind.name, container[container_kind.key]
-        return None
+        containers = store.containers(kind, str(row[store.kind(kind).key]), people=True)
+        return next(((container_kind.name, container[container_kind.key]) for container_kind, container in containers), None)
 
     def accessible_rows(self, kind: str) -> list[Row]:
         """Return the rows that the requester may access: their own and those without an owner; all rows without a requester."""
@@ -72,6 +71,8 @@ class Ownership:
         subject = meaning.subject
         if meaning.operation.writes or subject is None or kind in (meaning.keys.get(name) for name in _required_parameters(meaning)):
             return None
+        if subject.kind not in (kind, *(meaning.keys.get(name) for name in _required_parameters(meaning))):
+            return None  # it shows neither the resource nor one that it gets the key of
         store = self.state.store
         row = self.row(kind, key) if subject.kind == kind else None
         arguments: Row = {}
@@ -90,10 +91,28 @@ class Ownership:
             if not values or not isinstance(values[0], str | int | float) or isinstance(values[0], bool):
                 return None
             arguments[name] = values[0]
-            informs.append(InformAct(field_label(name), str(values[0]), [str(values[0])]))
+            informs.append(self._inform(kind, name, values[0]))
+        is_search = bool(_SEARCH_WORDS & {*split_name(meaning.operation.tool.name)}) and not store.kind(kind).is_person
+        if row is not None and not arguments and is_search:
+            found_filter = next(self._filters(meaning, row), None)
+            if found_filter is not None:
+                arguments[found_filter[0]] = found_filter[1]
+                informs.append(self._inform(kind, *found_filter))
         if row is None and (not prerequisites or subject.kind != prerequisites[0][0]):
             return None
         return Lookup(meaning, arguments, tuple(merge_names(informs)), tuple(prerequisites))
+
+    def _filters(self, meaning: OperationMeaning, row: Row) -> Iterator[tuple[str, Any]]:
+        """Yield optional parameters that find a row by one of its values, with the value."""
+        for name, schema in properties(meaning.operation.tool.parameters).items():
+            is_plain = simplify_schema(schema).get("type", "string") in ("string", "integer", "number") and name not in meaning.keys
+            values = values_of(row, name) if is_plain else []
+            if values and isinstance(values[0], str | int | float) and not isinstance(values[0], bool):
+                yield name, values[0]
+
+    def _inform(self, kind: str, name: str, value: Any) -> InformAct:
+        label, personal = label_of(field_label(name), kind.replace("_", " "), is_person=self.state.store.kind(kind).is_person)
+        return InformAct(label, str(value), [str(value)], personal=personal)
 
     def _keys_that_show(self, other: str, kind: str, key: Any) -> Iterator[Any]:
         """Yield the keys of rows whose responses show this row: they nest it, reference it, or are referenced by it."""
@@ -107,6 +126,8 @@ class Ownership:
                     yield self.row(kind, key).get(reference_field.name)
             elif field.role == "key":
                 yield from (row[store.kind(other).key] for row in self.accessible_rows(other) if str(row.get(field.name)) == str(key))
+        if not any(field.role == "whole" and field.kind == kind for field in store.kind(other).fields.values()):
+            return
         accessible = {str(row[store.kind(other).key]) for row in self.accessible_rows(other)}
         container_keys = ((container_kind, container[container_kind.key]) for container_kind, container in store.containers(kind, str(key)))
         yield from (
@@ -122,7 +143,7 @@ def merge_names(informs: list[InformAct]) -> list[InformAct]:
     last = next((inform for inform in informs if inform.label in ("last name", "surname", "family name")), None)
     if first is None or last is None:
         return informs
-    name = InformAct("full name", f"{first.text} {last.text}", [*first.values, *last.values])
+    name = InformAct("full name", f"{first.text} {last.text}", [*first.values, *last.values], personal=first.personal)
     return [name, *(inform for inform in informs if inform not in (first, last))]
 
 

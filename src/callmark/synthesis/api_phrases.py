@@ -9,23 +9,28 @@ from typing import Any
 from callmark.simulation.mock_api.amounts import is_money
 from callmark.simulation.mock_api.api import OperationMeaning
 from callmark.simulation.mock_api.names import PEOPLE, plural, singular, split_name, with_article
-from callmark.simulation.openapi import Operation
+from callmark.simulation.operations import Operation
 
 _VERB_LIST = """
 accept activate add adjust apply approve archive arrange assign attach authorize block book borrow buy calculate call cancel
-change check check-in claim close complete confirm connect convert copy create deactivate delete deliver deposit disable dispatch
-download edit enable end enroll exchange export extend fetch file find finish flag follow freeze generate get give grant handle
-hold import insert invite issue join leave link list load lock log look make mark merge modify move notify open order park patch
-pause pay pick place post print process publish purchase put query rate read rebook record redeem refund register reject release
-remind remove rename renew rent reopen repair replace reply report request reschedule reserve reset resolve restore resume
-retrieve return review revoke save schedule search see select send set share show sign start stop submit subscribe suspend swap
-switch sync terminate top track transfer unblock unlock unsubscribe update upgrade upload validate verify view withdraw write
+change check check-in claim close commit compare complete compress confirm connect convert copy count create deactivate
+delete deliver demonstrate deposit describe disable dispatch download echo edit enable end enroll estimate exchange execute
+export extend fetch file find finish flag follow freeze generate get give grant handle hold import insert invite issue join
+leave link list load lock log look make mark merge modify move notify open order park patch pause pay pick place post print
+process publish purchase put query rate read rebook record redeem refund register reject release remind remove rename renew
+rent reopen repair replace reply report request reschedule reserve reset resolve restore resume retrieve return review revoke
+run save schedule search see select send set share show sign simulate stage start stop submit subscribe summarize suspend
+swap switch sync terminate toggle top track transfer translate trigger unblock unlock unsubscribe update upgrade upload
+validate verify view withdraw write
 """
 _VERBS = frozenset(_VERB_LIST.split())
 _READ_VERBS = {"get": "see", "retrieve": "see", "fetch": "see", "show": "see", "return": "see", "read": "see", "view": "see", "list": "see"}
 _BY_METHOD = {"get": "see", "post": "make", "put": "update", "patch": "update", "delete": "delete"}
 _METHOD_VERBS = {"post": "add", "put": "update", "patch": "update"}  # instead of verbs that people do not use
 _PERSON = "|".join(sorted(PEOPLE, key=len, reverse=True))
+_AFTER_PERSON = (
+    r"(?:to|from|by|with|of|in|into|out|for|and|or|on|at|as|if|is|has|who|whose|that|when|using|via|up)\b"  # no noun: `a user to`
+)
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 _LABEL_WORDS = {
     **{word: word.upper() for word in ("id", "isbn", "iban", "bic", "mrn", "vin", "sku", "ean", "url")},
@@ -35,6 +40,11 @@ _LABEL_WORDS = {
     "body": "information",
 }
 _LAST_LABEL_WORDS = {"zip": "zip code", "email": "email address", "phone": "phone number"}
+_PERSONAL_LABELS = frozenset(
+    {"email address", "full name", "name", "zip code", "phone", "phone number", "card number", "address", "date of birth"}
+    | {"first name", "last name", "username", "password", "birth date", "delivery address", "shipping address", "account number"}
+)
+_OWN_NAMES = frozenset({"name", "title"})  # of people and of things
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MAX_PHRASE = 90  # characters
 _MAX_READABLE_KEY = 24  # characters
@@ -122,6 +132,7 @@ def _with_first_person(text: str, possessive: str, pronoun: str) -> str:
     text = re.sub(rf"\b(?:a|an|the|all) ((?:[\w-]+ ){{0,3}}?[\w-]+) (?:of|for) {person}", rf"{possessive} \1", text, flags=re.IGNORECASE)
     text = re.sub(rf" (?:of|for) {person}", "", text, flags=re.IGNORECASE)
     text = re.sub(rf"^(\w+(?: up)?) {person}$", rf"\1 {possessive} account", text, flags=re.IGNORECASE)
+    text = re.sub(rf"\b{person}(?= (?!{_AFTER_PERSON})\w)", possessive, text, flags=re.IGNORECASE)
     return re.sub(r"\s+", " ", re.sub(rf"\b{person}", pronoun, text, flags=re.IGNORECASE)).strip()
 
 
@@ -171,6 +182,18 @@ def field_label(name: str) -> str:
         _LAST_LABEL_WORDS.get(word, _LABEL_WORDS.get(word, word)) for word in parts[-1:]
     ]
     return " ".join(words) or "value"
+
+
+def is_personal(label: str) -> bool:
+    """Return whether a label is that of a detail of a person: `email address`; not `order ID`."""
+    return label.removeprefix("new ") in _PERSONAL_LABELS
+
+
+def label_of(label: str, noun: str, *, is_person: bool) -> tuple[str, bool]:
+    """Return the label of a detail of a resource, and whether it is a detail of the user: a pet's name is the `name of the pet`."""
+    if label.removeprefix("new ") in _OWN_NAMES and not is_person:
+        return (f"{label} of the {noun}" if noun else label), False
+    return label, is_personal(label)
 
 
 def question_label(name: str) -> str:

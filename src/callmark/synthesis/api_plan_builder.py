@@ -14,7 +14,6 @@ from callmark.simulation.mock_api.api import MockApi, OperationMeaning
 from callmark.simulation.mock_api.names import is_id, plural, split_name
 from callmark.simulation.mock_api.resource_store import Row
 from callmark.simulation.mock_api.sample_data import SIMILAR_KINDS
-from callmark.simulation.mock_api.schemas import simplify_schema
 from callmark.synthesis.api_goals import InformAct, Step
 from callmark.synthesis.api_lookups import Lookup, Ownership, UnplannableError, new_key_parameter
 from callmark.synthesis.api_observed import ObservedResources
@@ -223,9 +222,9 @@ class PlanBuilder:
         details = {item: dict(_personal_details(fields)) for item, fields in others.items()}
         for label, text in details[key].items():
             if all(text != theirs.get(label) for item, theirs in details.items() if item != key):
-                self.require_inform(InformAct(label, text, [text]))
+                self.require_inform(InformAct(label, text, [text], personal=True))
                 return
-        self.require_inform(InformAct("ID", key, [key]))
+        self.require_inform(InformAct("ID", key, [key], personal=True))
 
     def _read_all(self, kind: str, key: Any, keys: list[str]) -> dict[str, dict[str, Any]]:
         """Read resources of which only the keys were shown, up to the maximum number of options, including this one."""
@@ -276,13 +275,6 @@ def _key_label(kind: str, key: str) -> str:
     words = split_name(key)
     noun = kind.replace("_", " ")
     return field_label(key) if len(words) > 1 else f"{noun} {'ID' if is_id(key) else field_label(key)}"
-
-
-def few_choices(schema: Any) -> list[str]:
-    """Return the choices of a schema if they are few enough to list; otherwise empty."""
-    choices = simplify_schema(schema).get("enum")
-    found = [str(choice) for choice in choices if choice is not None] if isinstance(choices, list) else []
-    return found if len(found) <= 6 else []
 
 
 def plural_label(kind: str) -> str:

@@ -5,18 +5,18 @@ the API, some are not supported by any operation, some are withdrawn. A plan doe
 seed, because the data of a conversation depend on the id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 import msgspec
 
-from callmark.calls.provenance import DERIVED_TOOLS
 from callmark.calls.schema import properties, required
 from callmark.simulation.endings import is_transfer
 from callmark.simulation.mock_api.api import MockApi, OperationMeaning
 from callmark.simulation.mock_api.names import split_name
 from callmark.simulation.mock_api.resource_store import Row
+from callmark.simulation.operations import Operation
 from callmark.synthesis.api_arguments import ArgumentPlanner
 from callmark.synthesis.api_goals import ConversationPlan, Goal, Outcome
 from callmark.synthesis.api_lookups import UnplannableError, new_key_parameter
@@ -26,7 +26,10 @@ from callmark.types import Call, Case
 
 STYLES = ("plain", "plain", "chatty", "terse", "polite")
 _TYPE_WEIGHTS = {"write": 42, "several": 20, "read": 12, "refused": 12, "declined": 5, "beyond": 6, "human": 5}
+_READ_SHARE, _LEAST_READS = 0.75, 0.2  # reads are planned less often than their share of the operations
 _MAX_TRIES = 40
+_SAME_PLACE_TRIES = 6  # with the operation whose turn it is
+_NOT_REQUESTED = frozenset({"think"})  # no user asks for it
 _IDENTIFICATION_WORDS = ("authenticat", "verif", "identif", "log in", "sign in")
 _WRITE_WEIGHT = 4  # of a write, relative to a read
 _TRANSFER_SUMMARY = "The customer asks to speak with a person and does not want to go on here"
@@ -55,11 +58,17 @@ class PlanGenerator:
         self._transfer = next((meaning for meaning in meanings if _is_transfer(meaning)), None)
         self._identification = [meaning for meaning in meanings if _only_identifies(meaning, api)]
         requestable = [meaning for meaning in meanings if meaning is not self._transfer and meaning not in self._identification] or meanings
-        self._operations = [meaning for meaning in requestable if meaning.operation.tool.name not in DERIVED_TOOLS]
+        self._operations = [meaning for meaning in requestable if meaning.operation.tool.name not in _NOT_REQUESTED]
         self._writes = [meaning for meaning in self._operations if meaning.operation.writes]
         self._conditional_writes = [
             meaning for meaning in self._writes if meaning.effect.allowed_values and not new_key_parameter(api, meaning)
         ]
+        self._drawn: dict[int, list[str]] = {}  # types of plans, by seed
+        reads = 1 - len(self._writes) / max(len(self._operations), 1)
+        share = min(max(_READ_SHARE * reads, _LEAST_READS), 0.5)  # of the plans with one operation
+        single = _TYPE_WEIGHTS["write"] + _TYPE_WEIGHTS["read"]
+        self._weights: dict[str, float] = {**_TYPE_WEIGHTS, "write": single * (1 - share), "read": single * share}
+        self._unsupported_wishes = unsupported_wishes(api.api.operations)
         self._requires_identification = any(word in api.api.description.lower() for word in _IDENTIFICATION_WORDS)
 
     @property
@@ -71,27 +80,41 @@ class PlanGenerator:
         return (*done, *refused, *declined, *transfer, "no operation for it")
 
     def plan(self, index: int, *, seed: int, balance: bool) -> Case:
-        """Return the plan with this index. With `balance`, operations and plan types take turns instead of being random."""
-        types = [plan_type for plan_type in _TYPE_WEIGHTS if self._is_possible(plan_type)]
+        """Return the plan with this index: operations take turns. With `balance`, plan types do so, too, instead of being random."""
+        types = [plan_type for plan_type in self._weights if self._is_possible(plan_type)]
         for number in range(_MAX_TRIES):
             random = Random(f"{seed}/plan/{index}/{number}")
             turn = index + number if balance else None
-            chosen_type = (
-                types[turn % len(types)]
-                if turn is not None
-                else random.choices(types, [_TYPE_WEIGHTS[plan_type] for plan_type in types])[0]
-            )
+            is_retried = number < _SAME_PLACE_TRIES
+            chosen_type = types[turn % len(types)] if turn is not None else self._type(index, seed) if is_retried else self._draw(random)
             case = f"{chosen_type}-{seed}-{index:04d}"
             builder = PlanBuilder(self._api, case, random)
             try:
-                goals = self._goals(chosen_type, builder, None if turn is None else turn // len(types))
+                place = turn // len(types) if turn is not None else self._place(index, seed) if is_retried else None
+                goals = self._goals(chosen_type, builder, place, Random(f"{seed}/{chosen_type}"))
             except UnplannableError:
                 continue
             branches = list(dict.fromkeys(branch for goal in goals for branch in goal.branches))
-            return self._case(case, ConversationPlan(chosen_type, random.choice(STYLES), branches, goals), builder)
+            return make_case(case, ConversationPlan(chosen_type, random.choice(STYLES), branches, goals), self._api.api.title)
         random = Random(f"{seed}/plan/{index}")
         beyond = ConversationPlan("beyond", "plain", ["no operation for it"], [self._unsupported_goal(random)])
-        return self._case(f"beyond-{seed}-{index:04d}", beyond, None)
+        return make_case(f"beyond-{seed}-{index:04d}", beyond, self._api.api.title)
+
+    def _draw(self, random: Random) -> str:
+        types = [plan_type for plan_type in self._weights if self._is_possible(plan_type)]
+        return random.choices(types, [self._weights[plan_type] for plan_type in types])[0]
+
+    def _type(self, index: int, seed: int) -> str:
+        """Return the type of a plan, if it is possible at the first try."""
+        drawn = self._drawn.setdefault(seed, [])
+        while len(drawn) <= index:
+            drawn.append(self._draw(Random(f"{seed}/plan/{len(drawn)}/0")))
+        return drawn[index]
+
+    def _place(self, index: int, seed: int) -> int:
+        """Return how many earlier plans have the same type, so that operations take turns."""
+        own = self._type(index, seed)
+        return self._drawn[seed][:index].count(own)
 
     def _is_possible(self, plan_type: str) -> bool:
         needs: dict[str, Any] = {
@@ -104,11 +127,14 @@ class PlanGenerator:
         }
         return bool(needs.get(plan_type, True))
 
-    def _goals(self, plan_type: str, builder: PlanBuilder, turn: int | None) -> list[Goal]:
+    def _goals(self, plan_type: str, builder: PlanBuilder, turn: int | None, order: Random) -> list[Goal]:
         reads = [meaning for meaning in self._operations if not meaning.operation.writes]
 
         def choose(meanings: list[OperationMeaning]) -> OperationMeaning:
-            return meanings[turn % len(meanings)] if turn is not None else builder.random.choice(meanings)
+            return order.sample(meanings, len(meanings))[turn % len(meanings)] if turn is not None else builder.random.choice(meanings)
+
+        def draw(meanings: list[OperationMeaning]) -> OperationMeaning:
+            return builder.random.choices(meanings, [_WRITE_WEIGHT if meaning.operation.writes else 1 for meaning in meanings])[0]
 
         match plan_type:
             case "write":
@@ -122,15 +148,13 @@ class PlanGenerator:
             case "human" if self._transfer is not None:
                 return [self._transfer_goal(builder, self._transfer)]
             case "several":
-                weights = [_WRITE_WEIGHT if meaning.operation.writes else 1 for meaning in self._operations]
-                first = choose(self._operations) if turn is not None else builder.random.choices(self._operations, weights)[0]
+                first = choose(self._operations) if turn is not None else draw(self._operations)
                 goals = [self._goal(builder, first, "done")]
                 builder.start_next_goal()
                 if builder.random.random() < 0.2:
                     return [*goals, self._unsupported_goal(builder.random)]
                 others = [meaning for meaning in self._operations if meaning is not first] or self._operations
-                weights = [_WRITE_WEIGHT if meaning.operation.writes else 1 for meaning in others]
-                return [*goals, self._goal(builder, builder.random.choices(others, weights)[0], "done")]
+                return [*goals, self._goal(builder, draw(others), "done")]
         return [self._unsupported_goal(builder.random)]
 
     def _goal(self, builder: PlanBuilder, meaning: OperationMeaning, outcome: Outcome) -> Goal:
@@ -190,36 +214,38 @@ class PlanGenerator:
 
     def _unsupported_goal(self, random: Random) -> Goal:
         """Return a goal that no operation supports."""
-        api_words = {
-            word
-            for operation in self._api.api.operations
-            for word in split_name(f"{operation.tool.name} {operation.tool.description} {operation.path}")
-        }
-        wishes = [wish for wish in _UNSUPPORTED_WISHES if not {word for word in split_name(wish) if len(word) > 4} & api_words] or list(
-            _UNSUPPORTED_WISHES
-        )
-        return Goal(random.choice(wishes), "beyond", branches=["no operation for it"])
+        return Goal(random.choice(self._unsupported_wishes), "beyond", branches=["no operation for it"])
 
-    def _case(self, case: str, plan: ConversationPlan, builder: PlanBuilder | None) -> Case:
-        calls = [step.call for goal in plan.goals for step in _executed_steps(goal)]
-        wishes = " Then you want to ".join(goal.wish for goal in plan.goals)
-        facts = [f"your {inform.label}: {inform.text}" for goal in plan.goals for inform in goal.informs]
-        lines = [
-            f"You talk to {self._api.api.title or 'a service'}. You want to {wishes}.",
-            f"What you know: {'; '.join(facts)}. Tell each when you are asked for it." if facts else "",
-            "When you are asked to confirm something, say yes." if not any(goal.outcome == "declined" for goal in plan.goals) else
-            "When you are asked to confirm it, change your mind and say no.",
-            "If something cannot be done, accept that. When everything is settled, say goodbye.",
-        ]  # fmt: skip
-        return Case(
-            case,
-            expected=tuple(calls),
-            instructions=" ".join(filter(None, lines)),
-            completion="The user has nothing more to ask and says goodbye.",
-            description=join_texts([goal.wish for goal in plan.goals]),
-            scenario_type=plan.type,
-            data={"plan": msgspec.to_builtins(plan)},
-        )
+
+def make_case(case: str, plan: ConversationPlan, title: str) -> Case:
+    """Return the scenario of a plan: its calls are expected, and its instructions are for a model as the user."""
+    calls = [step.call for goal in plan.goals for step in _executed_steps(goal)]
+    wishes = " Then you want to ".join(goal.wish for goal in plan.goals)
+    facts = [f"your {inform.label}: {inform.text}" for goal in plan.goals for inform in goal.informs]
+    lines = [
+        f"You talk to {title or 'a service'}. You want to {wishes}.",
+        f"What you know: {'; '.join(facts)}. Tell each when you are asked for it." if facts else "",
+        "When you are asked to confirm something, say yes." if not any(goal.outcome == "declined" for goal in plan.goals) else
+        "When you are asked to confirm it, change your mind and say no.",
+        "If something cannot be done, accept that. When everything is settled, say goodbye.",
+    ]  # fmt: skip
+    return Case(
+        case,
+        expected=tuple(calls),
+        instructions=" ".join(filter(None, lines)),
+        completion="The user has nothing more to ask and says goodbye.",
+        description=join_texts([goal.wish for goal in plan.goals]),
+        scenario_type=plan.type,
+        data={"plan": msgspec.to_builtins(plan)},
+    )
+
+
+def unsupported_wishes(operations: Sequence[Operation]) -> list[str]:
+    """Return wishes that have nothing to do with these operations, judging by their words."""
+    texts = (f"{operation.tool.name} {operation.tool.description} {operation.path}" for operation in operations)
+    api_words = {word for text in texts for word in split_name(text)}
+    wishes = [wish for wish in _UNSUPPORTED_WISHES if not {word for word in split_name(wish) if len(word) > 4} & api_words]
+    return wishes or list(_UNSUPPORTED_WISHES)
 
 
 def _executed_steps(goal: Goal) -> list[Any]:

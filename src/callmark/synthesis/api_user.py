@@ -7,7 +7,7 @@ from random import Random
 from callmark.simulation.mock_api.names import singular
 from callmark.simulation.session import NullContext, UserTurn
 from callmark.simulation.users.rule_based.phrases import ASKS_ANYTHING_ELSE, ASKS_CONFIRMATION
-from callmark.synthesis.api_expert import is_informed, is_personal, read_plan
+from callmark.synthesis.api_expert import is_informed, read_plan
 from callmark.synthesis.api_goals import ConversationPlan, Goal, InformAct
 from callmark.synthesis.api_utterances import USER, UtteranceTemplates
 from callmark.types import Case, Message
@@ -68,7 +68,7 @@ class ApiUserSession:
 
     def _next_goal(self, last: str) -> tuple[str, bool]:
         """Return the next wish, or a goodbye."""
-        was_rejected = self._goal.outcome in ("refused", "beyond")
+        was_rejected = self._goal.outcome in ("refused", "beyond", "failed")
         self._goal_index += 1
         self._confused_turns = 0
         prefix = self._templates.say("accept") if was_rejected and self._templates.happens(0.6) else ""
@@ -119,7 +119,7 @@ class ApiUserSession:
 
 
 def _template_fields(inform: InformAct) -> dict[str, str]:
-    determiner = "my" if is_personal(inform.label) else "the"
+    determiner = "my" if inform.personal else "the"
     be = "are" if singular(last := inform.label.rpartition(" ")[2]) != last else "is"
     return {"Determiner": determiner.capitalize(), "determiner": determiner, "label": inform.label, "be": be, "text": inform.text}
 

@@ -1,4 +1,6 @@
-"""The world of an OpenAPI file: the operations are the tools, the description is the policy, and a mock API returns the results."""
+"""The world of an OpenAPI file or a tool list: the operations are the tools, the description is the policy, and a mock API returns the
+results.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,25 +8,29 @@ from typing import Any
 
 from callmark.calls.strict import scrub
 from callmark.simulation.mock_api.api import MockApi
-from callmark.simulation.openapi import Api, read_api
+from callmark.simulation.openapi import read_api
+from callmark.simulation.operations import Api
+from callmark.simulation.tool_lists.read import read_tool_list
 from callmark.synthesis.api_expert import ApiExpert
 from callmark.synthesis.api_plans import PlanGenerator
+from callmark.synthesis.api_policy import tool_policy, tool_rules
 from callmark.synthesis.api_user import ApiUser
 from callmark.synthesis.world import World
 from callmark.types import Case, Tool
 
-_RULES = """Use the tools for everything that you tell or do. Do not make up anything that neither the user nor a tool has told you.
-Before you call a tool that changes something ({writes}), say what you are going to do and get an explicit yes; one yes is for one call.
-Refuse what no tool can do, and what the descriptions of the tools do not allow."""
 
-
-def api_world(path: str) -> "ApiWorld":
+def openapi_world(path: str) -> "ApiWorld":
     """Return the world of a file. A file that is not OpenAPI 3, or has no operations, raises `BadInput`."""
-    return ApiWorld(path, read_api(path))
+    return ApiWorld(f"openapi:{path}", read_api(path))
+
+
+def tool_list_world(path: str) -> "ApiWorld":
+    """Return the world of a list of tools. A file that is not such a list, or has no tools, raises `BadInput`."""
+    return ApiWorld(f"tools:{path}", read_tool_list(path))
 
 
 class ApiWorld(World):
-    """Plans conversations from nothing but the operations and schemas of an API."""
+    """Plans conversations from nothing but the operations and schemas of an API. `spec` is the spec of its tools."""
 
     label: str = ""
     tools: tuple[str, ...] = ()
@@ -32,9 +38,9 @@ class ApiWorld(World):
     branches: tuple[str, ...] = ()
     mocked = True
 
-    def __init__(self, path: str, api: Api) -> None:
-        self.label = api.title or scrub(Path(path).name)
-        self.tools = (f"openapi:{path}",)
+    def __init__(self, spec: str, api: Api) -> None:
+        self.label = api.title or scrub(Path(spec.partition(":")[2]).name)
+        self.tools = (spec,)
         self.tool_definitions = tuple(operation.tool for operation in api.operations)
         self._api = api
         self._writes = [operation.tool.name for operation in api.operations if operation.writes]
@@ -44,20 +50,12 @@ class ApiWorld(World):
     @property
     def policy(self) -> str:
         """Return the file's title and description, and general rules for using tools."""
-        rules = _RULES.format(writes=", ".join(self._writes) or "none here does")
-        return "\n\n".join(filter(None, (self._api.title, self._api.description, rules)))
+        return "\n\n".join(filter(None, (self._api.title, self._api.description, tool_policy(self._writes))))
 
     @property
     def rules(self) -> Mapping[str, Any]:
         """Return rules that require a separate confirmation for every write; none for a read-only API."""
-        if not self._writes:
-            return {}
-        return {
-            "rules": [
-                {"id": "ask-first", "says": "Every change needs the user's confirmation first.", "confirmed": self._writes},
-                {"id": "one-at-a-time", "says": "A confirmation covers one change only.", "once_per_confirmation": self._writes},
-            ]
-        }
+        return tool_rules(self._writes)
 
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
         """Return the plans from index `start`; the number of plans is unlimited."""

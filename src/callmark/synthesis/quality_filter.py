@@ -2,11 +2,11 @@
 
 A conversation is accepted if lint finds nothing in its row (every value is grounded), it reached the planned end state, broke no policy
 rule, transferred exactly if planned, finished, and is not a near-duplicate of an accepted conversation. If the plan changes nothing, all
-planned calls are required; if the end state is unknown, all planned calls with their arguments and no others. A plan with a call that
-returns an error is rejected. Conversations that ended in an error are excluded before.
+planned calls are required; if the end state is unknown, all planned calls with their arguments and no others. A call that returns an error
+is accepted only if that is planned. Conversations that ended in an error are excluded before.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from callmark.data.near_duplicates import NearDuplicateIndex, sketch
 from callmark.grading.record import GradeRecord
 from callmark.simulation.endings import COMPLETED, GOODBYE, TRANSFER, is_transfer
 from callmark.simulation.states import is_unreachable
+from callmark.synthesis.api_goals import failed_calls
 from callmark.types import Call, Case, Conversation, Prediction
 
 FINISHED = (COMPLETED, GOODBYE, TRANSFER)
@@ -33,7 +34,7 @@ REASONS: dict[str, str] = {
     END_STATE: "the end state differs from the plan",
     CALLS: "the calls differ from the plan, and the end state does not decide",
     REFUSED: "a planned call returns an error",
-    POLICY: "a policy rule is broken",
+    POLICY: "a call violates a policy rule",
     ENDING: "the conversation did not finish",
     TRANSFERRED: "an unplanned transfer, or a planned one that is missing",
     NOT_RECORDED: "a call has no recorded result",
@@ -77,11 +78,12 @@ class RejectedConversation(Struct, frozen=True):
 class QualityFilter:
     """Takes conversations in the order of their plans until `number` are accepted, and ignores the rest.
 
-    Therefore the same plans give the same rows at any concurrency.
+    Therefore the same plans give the same rows at any concurrency. `ignore` are patterns of arguments that need no source.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, ignore: Sequence[str] = ()) -> None:
         self.number = number
+        self._ignore = ignore
         self._near_duplicates = NearDuplicateIndex()
         self.accepted: list[SimulatedConversation] = []
         self.rejected: list[RejectedConversation] = []
@@ -101,7 +103,7 @@ class QualityFilter:
         for conversation in conversations:
             if not self.missing:
                 return
-            reasons = rejection_reasons(conversation) or self._near_duplicate_reasons(conversation)
+            reasons = rejection_reasons(conversation, ignore=self._ignore) or self._near_duplicate_reasons(conversation)
             if reasons:
                 self.rejected.append(RejectedConversation(conversation, tuple(reasons)))
             else:
@@ -117,21 +119,22 @@ class QualityFilter:
         return [RejectionReason(NEAR_DUPLICATE, f"{found.similarity:.0%} similar to {self.accepted[found.index].plan.id}")]
 
 
-def rejection_reasons(conversation: SimulatedConversation) -> list[RejectionReason]:
+def rejection_reasons(conversation: SimulatedConversation, *, ignore: Sequence[str] = ()) -> list[RejectionReason]:
     """Return all reasons to reject a conversation, without near-duplicates and each code once; empty if there are none."""
     found: dict[str, RejectionReason] = {}
-    for reason in _reasons(conversation):
+    for reason in _reasons(conversation, ignore):
         found.setdefault(reason.code, reason)
     return list(found.values())
 
 
-def _reasons(conversation: SimulatedConversation) -> Iterable[RejectionReason]:
+def _reasons(conversation: SimulatedConversation, ignore: Sequence[str]) -> Iterable[RejectionReason]:
     grade, prediction = conversation.grade, conversation.prediction
-    for finding in lint_row(conversation.row):
+    for finding in lint_row(conversation.row, ignore=ignore):
         yield RejectionReason(finding.code, finding.sentence)
-    if is_unreachable(prediction.states):
+    fails_by_plan = bool(failed_calls(conversation.plan.data.get("plan")))
+    if is_unreachable(prediction.states) and not fails_by_plan:
         yield RejectionReason(REFUSED, prediction.states.unknown if prediction.states else "")
-    elif conversation.judged_by_calls:
+    elif conversation.judged_by_calls or fails_by_plan:
         if grade.metrics.get("process.reliability") != 1:
             yield RejectionReason(CALLS, f"planned: {_names(grade.expected)}; called: {_names(grade.actual)}")
     elif grade.metrics["state.reached"] != 1:

@@ -19,9 +19,10 @@ from callmark.data.split import split
 from callmark.formats import write_lines
 from callmark.formats.scenarios import write as write_scenario
 from callmark.models.keys import Keys
+from callmark.synthesis.api_goals import failed_calls
 from callmark.synthesis.coverage import Coverage, coverage
 from callmark.synthesis.options import SynthesisOptions
-from callmark.synthesis.quality_filter import QualityFilter, RejectedConversation, RejectionReason
+from callmark.synthesis.quality_filter import QualityFilter, RejectedConversation, RejectionReason, SimulatedConversation
 from callmark.synthesis.rounds import Rounds
 from callmark.types import Case, Conversation, Tool
 
@@ -43,6 +44,8 @@ class SynthesisReport(Struct, frozen=True):
     """The result of a synthesis.
 
     `judged_by_calls`: how many accepted conversations were judged by their calls, because the end state of their plans is unknown.
+    `refused_calls`: how many calls in them the tools refused, as planned; each such row names them under `refused_calls`.
+    `bad_plans`: how many plans of a model were left out, because they fit no schema or use values from nowhere; `first_bad_plan` says why.
     `exhausted`: there were no more plans. `train` and `valid` name the plan of each row, in order.
     """
 
@@ -58,6 +61,9 @@ class SynthesisReport(Struct, frozen=True):
     accepted: int
     rejected: int
     judged_by_calls: int
+    refused_calls: int
+    bad_plans: int
+    first_bad_plan: str
     errors: int
     first_error: str
     stopped: str
@@ -78,11 +84,13 @@ def write_output(
 ) -> SynthesisReport:
     """Write the files of a synthesis and return its report."""
     rows = [conversation.row for conversation in quality_filter.accepted]
+    bad_plans = options.world.bad_plans
+    refused = [_refused_calls(conversation) for conversation in quality_filter.accepted]
     parts = split(rows, valid=options.valid, seed=options.seed)
     tail = b',"tools":' + tools_json(tools) + (_MOCKED if options.world.mocked else b"}")
     for file, lines in (
-        (TRAIN, (_row_line(rows[index], tail) for index in parts.train)),
-        (VALID, (_row_line(rows[index], tail) for index in parts.valid)),
+        (TRAIN, (_row_line(rows[index], tail, refused[index]) for index in parts.train)),
+        (VALID, (_row_line(rows[index], tail, refused[index]) for index in parts.valid)),
         (REJECTED, (_rejected_line(rejected, tail) for rejected in quality_filter.rejected)),
         (PLANS, map(write_scenario, _used_plans(rounds.plans, quality_filter))),
     ):
@@ -100,6 +108,9 @@ def write_output(
         accepted=len(rows),
         rejected=len(quality_filter.rejected),
         judged_by_calls=sum(conversation.judged_by_calls for conversation in quality_filter.accepted),
+        refused_calls=sum(map(len, refused)),
+        bad_plans=len(bad_plans),
+        first_bad_plan=bad_plans[0] if bad_plans else "",
         errors=len(rounds.errors),
         first_error=rounds.errors[0].error if rounds.errors else "",
         stopped=rounds.stopped,
@@ -134,8 +145,15 @@ def _count_reasons(rejected: Sequence[RejectedConversation]) -> dict[str, Reject
     return {code: RejectionCount(counts[code], first[code][0], first[code][1], first[code][2].sentence) for code in ranked}
 
 
-def _row_line(row: Conversation, tail: bytes) -> bytes:
-    return b'{"messages":[' + b",".join(map(bytes, message_texts(row))) + b"]" + tail
+def _refused_calls(conversation: SimulatedConversation) -> list[str]:
+    """Return the ids of the calls that the tools refused, as planned."""
+    planned = [(call.name, call.arguments) for call in failed_calls(conversation.plan.data.get("plan"))]
+    return [call.id for call in conversation.row.calls if call.id and (call.name, call.arguments) in planned]
+
+
+def _row_line(row: Conversation, tail: bytes, refused: Sequence[str] = ()) -> bytes:
+    mark = b',"refused_calls":' + msgspec.json.encode(refused) if refused else b""
+    return b'{"messages":[' + b",".join(map(bytes, message_texts(row))) + b"]" + mark + tail
 
 
 def _rejected_line(rejected: RejectedConversation, tail: bytes) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats import write_lines
+from callmark.formats import load, write_lines
 from callmark.formats.matching import match_predictions
 from callmark.formats.predictions import Predictions
 from callmark.formats.regular_files import open_regular
@@ -44,13 +44,22 @@ class Rounds:
     """The rounds of one synthesis, in its folder `out`."""
 
     def __init__(
-        self, out: str, quality_filter: QualityFilter, tools: tuple[Tool, ...], *, make_plans: MakePlans, run_plans: RunPlans
+        self,
+        out: str,
+        quality_filter: QualityFilter,
+        tools: tuple[Tool, ...],
+        *,
+        make_plans: MakePlans,
+        run_plans: RunPlans,
+        is_reproducible: bool = True,
     ) -> None:
+        """Create rounds. Plans that are not reproducible are read from their file when a synthesis is resumed."""
         self._runs = Path(out, RUNS)
         self._filter = quality_filter
         self._tools = tools
         self._make_plans = make_plans
         self._run_plans = run_plans
+        self._is_reproducible = is_reproducible
         self.plans: list[Case] = []
         self.simulated = 0
         self.errors: list[Prediction] = []
@@ -79,6 +88,8 @@ class Rounds:
     def _plans(self, number: int) -> list[Case]:
         """Return the plans of a round: those in its file, else new ones."""
         file = self._file(number)
+        if file.exists() and not self._is_reproducible:
+            return [case for case in load(file, cases=True) if isinstance(case, Case)]
         if file.exists():
             with open_regular(os.path.realpath(file), scrub(str(file))) as existing:
                 written = existing.read()

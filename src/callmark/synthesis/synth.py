@@ -14,16 +14,19 @@ from callmark.models.child_environment import pass_on
 from callmark.models.choice import check_prices, resolve_model
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
+from callmark.models.specs import model_actions
 from callmark.runs.cache import Cache
 from callmark.runs.event_loop import run_sync
 from callmark.runs.runner import ProgressListener
 from callmark.runs.worker import Budget
 from callmark.simulation.open_simulator import agent_actions, inspect_tools, list_tools, user_actions
 from callmark.simulation.session import State
-from callmark.simulation.toolboxes import find_provider
+from callmark.simulation.toolboxes import complete_spec, find_provider
+from callmark.synthesis.model_plans import ModelPlannedWorld
 from callmark.synthesis.options import SEED, VALID_SHARE, SynthesisOptions
 from callmark.synthesis.report import SynthesisReport
 from callmark.synthesis.scenario_world import ScenarioWorld
+from callmark.synthesis.server_world import ServerWorld
 from callmark.synthesis.synthesize import synthesize
 from callmark.synthesis.world import DEFAULT_WORLD, World, find_world, match_world
 from callmark.trust import Action, allow, authorize, decided_by
@@ -31,7 +34,7 @@ from callmark.types import Case, Tool
 from callmark.wording import pluralize
 
 NUMBER = 300
-_HINT = "Without --tools, conversations are about a retail store. --tools openapi:FILE needs no scenarios."
+_HINT = "Recorded results answer recorded calls only. --tools mcp:COMMAND and --tools FILE.json need no scenarios."
 
 
 def synth(
@@ -42,6 +45,7 @@ def synth(
     scenarios: str | PathLike[str] | Sequence[Case] | None = None,
     system: str | None = None,
     policy: str | PathLike[str] | Mapping[str, Any] | None = None,
+    planner: str | ModelSettings | None = None,
     agent: str | ModelSettings | None = None,
     user: str | ModelSettings | None = None,
     number: int | None = None,
@@ -74,6 +78,7 @@ def synth(
         scenarios: Scenarios that replace the plans of the world: a path or a list.
         system: System prompt that replaces the policy text of the world.
         policy: Rules of the `policy` evaluator: a YAML file, or its content. Conversations that violate a rule are rejected.
+        planner: Model that makes the plans; they are made by rules by default. Its plans are checked before anything is simulated.
         agent: Model that plays the agent; the expert of the world by default.
         user: Model that plays the user; the user of the world by default.
         number: Number of conversations to accept; 300 by default, or all `scenarios`.
@@ -102,14 +107,16 @@ def synth(
     pass_on(env, keys)
     decide = allow if trust else None
     with decided_by(decide):
-        authorize(_actions(agent, user, settings, keys))
+        authorize(_actions(planner, agent, user, settings, keys))
     options = _options(
         fspath(out),
         keys,
         settings,
         world=world,
-        specs=(tools,) if isinstance(tools, str) else tuple(tools),
+        specs=tuple(map(complete_spec, (tools,) if isinstance(tools, str) else tools)),
         scenarios=scenarios,
+        planner=planner,
+        cache=cache,
         agent=agent,
         user=user,
         number=number,
@@ -139,10 +146,12 @@ def synth(
         return synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
 
 
-def _actions(agent: str | ModelSettings | None, user: str | ModelSettings | None, config: Config, keys: Keys) -> list[Action]:
-    """Return what the agent and the user would run, import or send because a file names it."""
+def _actions(
+    planner: str | ModelSettings | None, agent: str | ModelSettings | None, user: str | ModelSettings | None, config: Config, keys: Keys
+) -> list[Action]:
+    """Return what the planner, the agent and the user would run, import or send because a file names it."""
     found: list[Action] = []
-    for model, actions in ((agent, agent_actions), (user, user_actions)):
+    for model, actions in ((planner, model_actions), (agent, agent_actions), (user, user_actions)):
         if model is not None:
             name, settings = resolve_model(model, config.models)
             found += actions(settings, keys, source=config.found if name else "")
@@ -157,6 +166,8 @@ def _options(
     world: str | World | None,
     specs: tuple[str, ...],
     scenarios: str | PathLike[str] | Sequence[Case] | None,
+    planner: str | ModelSettings | None,
+    cache: bool,
     agent: str | ModelSettings | None,
     user: str | ModelSettings | None,
     number: int | None,
@@ -165,19 +176,27 @@ def _options(
 ) -> SynthesisOptions:
     providers = [provider for spec in specs if (provider := find_provider(spec)) is not None]
     if len(specs) > 1 and any(provider.world for provider in providers):
-        raise BadInput("a mock API (openapi:FILE) cannot be combined with other --tools")
+        raise BadInput("a mock API (openapi:FILE, or a list of tools) cannot be combined with other --tools")
     if scenarios is not None and balance:
         raise BadInput("--balance cannot be used with --scenarios: it only applies to generated plans")
+    if scenarios is not None and planner is not None:
+        raise BadInput("--planner cannot be used with --scenarios: there is nothing to plan")
     plans = None if scenarios is None else _read_scenarios(scenarios)
     label = "" if scenarios is None else fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the scenarios"
-    found, listed, state = _find_world(world, specs, keys)
+    found, listed, state = _find_world(world, specs, keys, others["concurrency"])
     if plans is not None:
+        has_plans = all("plan" in case.data for case in plans)
+        if isinstance(found, ServerWorld) and not has_plans:
+            found = None  # its rules are for its own plans
         chosen: World = ScenarioWorld(plans, label, world=found, tools=specs)
     elif found is None:
         missing = "--scenarios is" if agent is not None else "--scenarios and --agent are"
-        raise BadInput(f"callmark cannot plan conversations for these tools: {missing} missing", _HINT)
+        raise BadInput(f"cannot plan conversations for these tools: {missing} missing", _HINT)
     else:
         chosen = found
+        if planner is not None:
+            settings = resolve_model(planner, config.models)[1]
+            chosen = ModelPlannedWorld(found, listed, settings, keys, Cache() if cache else None)
         if state is not None:
             found.check_state(state)
     if plans is not None and number is not None and number > len(plans):
@@ -196,7 +215,9 @@ def _options(
     )
 
 
-def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -> tuple[World | None, tuple[Tool, ...], State | None]:
+def _find_world(
+    world: str | World | None, specs: tuple[str, ...], keys: Keys, concurrency: int | None
+) -> tuple[World | None, tuple[Tool, ...], State | None]:
     """Return the world, the tools of its conversations, and their initial state if the plans have to fit it."""
     named = find_world(world) if isinstance(world, str) else world
     if not specs:
@@ -212,6 +233,8 @@ def _find_world(world: str | World | None, specs: tuple[str, ...], keys: Keys) -
         return bool(matching) and not matching[0].mocked
 
     listed, state = run_sync(lambda: inspect_tools(specs, keys, reads_state=reads_state))
+    if not matching and all((provider := find_provider(spec)) is not None and provider.answers_any_call for spec in specs):
+        return ServerWorld(specs, listed, keys, concurrency=concurrency), listed, None
     return matching[0] if matching else None, listed, state
 
 
@@ -230,10 +253,10 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
 
 
 def _warn_about_unused_rules(rules: Mapping[str, Any], tools: Sequence[Tool], warn: Callable[[str], None]) -> None:
-    """Warn about rules that reference an unknown tool: they can never be broken."""
+    """Warn about rules that reference an unknown tool: they can never be violated."""
     for rule in read_rules(rules):
         if not any(matches_glob(name, tool.name) for name in rule.tools for tool in tools):
-            warn(f"rule {rule.id[:60]} can never be broken: no tool matches {' or '.join(rule.tools)[:100]}.")
+            warn(f"rule {rule.id[:60]} can never be violated: no tool matches {' or '.join(rule.tools)[:100]}.")
 
 
 def _check_prices(models: Sequence[ModelSettings | None], keys: Keys) -> None:

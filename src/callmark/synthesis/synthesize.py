@@ -46,7 +46,7 @@ def synthesize(
     user = options.world.user(options.seed) if options.user is None else None
     name, agent = options.agent or (EXPERT, ModelSettings(model=EXPERT))
     checking_user = user or open_user_for_checks(simulation)
-    quality_filter = QualityFilter(options.number)
+    quality_filter = QualityFilter(options.number, ignore=options.grading.ungrounded)
 
     def make_plans(number: int, start: int) -> list[Case]:
         plans = options.world.plans(number, seed=options.seed, start=start, balance=options.balance)
@@ -66,7 +66,9 @@ def synthesize(
         run_sync(lambda: runner.predict(cache=cache, budget=budget, progress=progress))
         return runner
 
-    rounds = Rounds(options.out, quality_filter, tools, make_plans=make_plans, run_plans=run_plans)
+    rounds = Rounds(
+        options.out, quality_filter, tools, make_plans=make_plans, run_plans=run_plans, is_reproducible=options.world.is_reproducible
+    )
     rounds.run()
     return write_output(options, rounds, quality_filter, tools, keys)
 
@@ -76,7 +78,7 @@ def _check_output_folder(options: SynthesisOptions) -> None:
     folder = Path(options.out)
     is_started = (folder / RUNS / "round-1.jsonl").exists()
     if is_started and not options.resume:
-        raise BadInput(f"{scrub(options.out)} already contains synthesized data", "Pass --resume to continue it, or choose another -o.")
+        raise BadInput(f"{scrub(options.out)} already contains synthesized data", "Pass --resume to resume the run, or choose another -o.")
     existing = [name for name in (TRAIN, VALID, REJECTED, PLANS) if (folder / name).exists()]
     if existing and not is_started:
         raise BadInput(f"{scrub(str(folder / existing[0]))} already exists, and was not written by callmark synth", "Choose another -o.")

@@ -53,6 +53,16 @@ class World(Protocol):
         """Return whether tool results are generated from schemas, not by a real server."""
         return False
 
+    @property
+    def is_reproducible(self) -> bool:
+        """Return whether the same seed always gives the same plans. Others are read from their file when a synthesis is resumed."""
+        return True
+
+    @property
+    def bad_plans(self) -> tuple[str, ...]:
+        """Return why plans were left out before anything was simulated, one sentence each; empty for worlds that plan by rules."""
+        return ()
+
     def plans(self, number: int, *, seed: int, start: int = 0, balance: bool = False) -> list[Case]:
         """Return `number` plans from index `start`; fewer if there are no more. A plan does not depend on how many are requested."""
         ...

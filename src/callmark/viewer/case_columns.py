@@ -41,8 +41,8 @@ class NameIndex:
 
 
 _COLUMNS = (
-    "id", "trial", "conversation", "message", "scenario_type", "expected_tool", "actual_tool", "score", "pass", "faults", "origin",
-    "expected", "actual", "seconds", "ending", "error",
+    "id", "trial", "conversation", "message", "scenario_type", "file", "expected_tool", "actual_tool", "score", "pass", "faults",
+    "origin", "expected", "actual", "seconds", "ending", "error",
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class CaseColumns:
         self._row_indexes: dict[tuple[str, Any], int] = {}  # by case and trial
         self._values: list[tuple[float | None, ...]] = []  # the metrics of each row
         self._interned: dict[tuple[float | None, ...], tuple[float | None, ...]] = {}  # most rows have the values of another
-        self._tools, self._scenario_types = NameIndex(), NameIndex()
+        self._tools, self._scenario_types, self._files = NameIndex(), NameIndex(), NameIndex()
         self.trials = 1
 
     def __len__(self) -> int:
@@ -76,6 +76,7 @@ class CaseColumns:
                 truncate(grade.conversation, MAX_NAME) if grade.conversation is not None else "",
                 None if grade.message is None else safe_integer(grade.message),
                 self._scenario_types.index_of(grade.scenario_type) if grade.scenario_type else -1,
+                self._files.index_of(grade.file) if grade.file else -1,
                 self._tools.index_of(grade.expected[0]) if grade.expected else NO_CALL,
                 self._actual_tool(grade),
                 metrics.get(self._headline),
@@ -107,7 +108,12 @@ class CaseColumns:
 
     def names(self) -> dict[str, Sequence[str]]:
         """Return the names behind the numbers in the rows."""
-        return {"tools": list(self._tools.names), "scenario_types": list(self._scenario_types.names), "faults": FAULT_KINDS}
+        return {
+            "tools": list(self._tools.names),
+            "scenario_types": list(self._scenario_types.names),
+            "files": list(self._files.names),
+            "faults": FAULT_KINDS,
+        }
 
     def _actual_tool(self, grade: GradeRecord) -> int:
         if not grade.actual:

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import structs, to_builtins
 
+from callmark.analysis.labels import category_label, metric_label, pooled_label
 from callmark.analysis.summary import Estimate, Summary
 from callmark.analysis.verdict import power_sentence
 from callmark.calls.display import show_expected, show_expected_call
@@ -18,16 +19,19 @@ from callmark.calls.strict import dump
 from callmark.grading.evaluator import Metric
 from callmark.grading.grade import fault_sentence
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import counts_faults
 from callmark.runs.compare import RunComparison
 from callmark.runs.manifest import Manifest
 from callmark.runs.run import headline_metric
 from callmark.types import Call, Case, EndStates, Fault, Message, Prediction
 from callmark.viewer.case_columns import call_code
 from callmark.viewer.page_json import page_id, safe_integer
+from callmark.wording import mark_heuristic
 
 _MAX_ERROR_TEXTS = 50
 _MAX_TOOLS = 200  # of a comparison
 _MAX_DISAGREEMENTS = 50
+_MAX_CATEGORIES = 20  # of a matrix, on either side
 
 
 def run_data(
@@ -55,7 +59,10 @@ def run_data(
         "requests": model_run.requests if model_run else info.cases,
         "trials": max(trials, model_run.trials if model_run else 1),
         "headline": headline_metric(info),
+        "counts_faults": counts_faults(info.metrics),
         "metrics": [_metric(metric, info.metrics.get(metric), found) for metric, found in summary.metrics.items()] if summary else [],
+        "matrices": _matrices(summary, info.metrics) if summary else [],
+        "pooled": _pooled(summary, info.metrics) if summary else [],
         "interpretations": [{"subject": each.subject, "text": each.text, "checks": list(each.checks)} for each in details.interpretations]
         if details
         else [],
@@ -70,7 +77,7 @@ def run_data(
         "evaluator_errors": to_builtins(summary.evaluator_errors) if summary else {},
         "usage": to_builtins(summary.usage) if summary and summary.usage else None,
         "turns": summary.turns if summary else None,
-        "pass_at_k": [{"k": each.k, "any": each.any, "every": each.every} for each in pass_rates] if len(pass_rates) > 1 else [],
+        "pass_at_k": to_builtins(pass_rates) if len(pass_rates) > 1 else [],
         "names": names,
     }
 
@@ -87,6 +94,7 @@ def _metric(name: str, definition: Metric | None, estimate: Estimate) -> dict[st
         "bounds": definition.bounds if definition else None,
         "higher_is_better": definition.higher_is_better if definition else True,
         "unit": definition.unit if definition else "",
+        "heuristic": definition.heuristic if definition else False,
         "mean": estimate.mean,
         "low": estimate.low,
         "high": estimate.high,
@@ -94,8 +102,51 @@ def _metric(name: str, definition: Metric | None, estimate: Estimate) -> dict[st
     }
 
 
+def _matrices(summary: Summary, definitions: Mapping[str, Metric]) -> list[dict[str, Any]]:
+    """Return, for each evaluator with categories, how often each expected category became which, and the means of its metrics.
+
+    Of more than `_MAX_CATEGORIES`, the first are shown; `left_out` is the number of predictions in the others.
+    """
+    found = []
+    for evaluator, matrix in summary.categories.items():
+        expected = list(matrix)[:_MAX_CATEGORIES]
+        actual = list(dict.fromkeys(name for counts in matrix.values() for name in sorted(counts)))[:_MAX_CATEGORIES]
+        counts = [[matrix[row].get(column, 0) for column in actual] for row in expected]
+        found.append(
+            {
+                "evaluator": evaluator,
+                "expected": list(map(category_label, expected)),
+                "actual": list(map(category_label, actual)),
+                "counts": counts,
+                "left_out": sum(sum(row.values()) for row in matrix.values()) - sum(map(sum, counts)),
+                "metrics": [
+                    {"name": name, "label": metric_label(name, definitions.get(name)), "mean": estimate.mean}
+                    for name, estimate in summary.metrics.items()
+                    if name.rpartition(".")[0] == evaluator
+                ],
+            }
+        )
+    return found
+
+
+def _pooled(summary: Summary, definitions: Mapping[str, Metric]) -> list[dict[str, Any]]:
+    """Return the metrics that are pooled over the run, each with its mean; without those whose denominator is 0."""
+    return [
+        {
+            "name": name,
+            "label": pooled_label(name, definitions.get(name)),
+            "value": pooled.value,
+            "mean": summary.metrics[name].mean if name in summary.metrics else None,
+            "part": pooled.numerator,
+            "whole": pooled.denominator,
+        }
+        for name, pooled in summary.pooled.items()
+        if pooled.value is not None
+    ]
+
+
 def _label(name: str, definition: Metric | None) -> str:
-    return definition.label if definition else name
+    return mark_heuristic(definition.label, definition.heuristic) if definition else name
 
 
 def call_data(call: Call, write: Callable[[Call], str] = str) -> dict[str, Any]:
@@ -179,6 +230,7 @@ def case_data(run: str, grade: GradeRecord, case: Case | None, prediction: Predi
         "completion": case.completion if case else "",
         "description": case.description if case else "",
         "scenario_type": grade.scenario_type,
+        "file": grade.file,
         "group": grade.group,
         "text": prediction.text if prediction else "",
         "thinking": prediction.thinking if prediction else "",

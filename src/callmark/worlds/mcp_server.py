@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from callmark import BadInput, Tool, ToolResult
+from callmark.worlds.mcp_versions import RequestRefused, ServerDefinition, Wire, build_server, http_app
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -70,49 +71,35 @@ def make_server(
 
     `writes` names the tools that change something; `state_text` returns the state of a backend as JSON.
     """
-    import mcp_types as types
-    from mcp.server import Server, ServerRequestContext
-    from mcp.shared.exceptions import MCPError
-
     backends = ConversationBackends(backend)
     listed = [
-        types.Tool(
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.parameters,
-            annotations=types.ToolAnnotations(read_only_hint=tool.name not in writes, destructive_hint=False),
-        )
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": tool.parameters,
+            "annotations": {"readOnlyHint": tool.name not in writes, "destructiveHint": False},
+        }
         for tool in tools
     ]
 
-    async def list_tools(context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
+    def call_tool(params: Wire) -> Wire:
+        result = backends.get(params["_meta"]).call(params["name"], params.get("arguments") or {})
+        return {"content": [{"type": "text", "text": result.text}], "isError": result.is_error}
 
-    async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
-        result = backends.get(params.meta).call(params.name, params.arguments or {})
-        return types.CallToolResult(content=[types.TextContent(type="text", text=result.text)], is_error=result.is_error)
+    def read_resource(params: Wire) -> Wire:
+        if params["uri"] != STATE:
+            raise RequestRefused(f"no resource {params['uri']!r}; expected {STATE}")
+        text = state_text(backends.get(params["_meta"]))
+        return {"contents": [{"uri": STATE, "mimeType": "application/json", "text": text}]}
 
-    async def list_resources(context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        state = types.Resource(uri=STATE, name="state", description="The current state", mime_type="application/json")
-        return types.ListResourcesResult(resources=[state])
-
-    async def read_resource(context: ServerRequestContext[Any], params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        if params.uri != STATE:
-            raise MCPError(types.INVALID_PARAMS, f"no resource {params.uri!r}; expected {STATE}")
-        text = state_text(backends.get(params.meta))
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=STATE, mime_type="application/json", text=text)])
-
-    server: Server[Any] = Server(
-        name,
-        version="1",
-        title=title,
-        instructions=instructions,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_read_resource=read_resource,
-    )
-    server.extensions[EXTENSION] = {}
+    state = {"uri": STATE, "name": "state", "description": "The current state", "mimeType": "application/json"}
+    handlers: dict[str, Callable[[Wire], Wire]] = {
+        "tools/list": lambda params: {"tools": listed},
+        "tools/call": call_tool,
+        "resources/list": lambda params: {"resources": [state]},
+        "resources/read": read_resource,
+    }
+    server: Server[Any] = build_server(ServerDefinition(name, title, instructions, EXTENSION, handlers))
     return server
 
 
@@ -143,8 +130,7 @@ async def _serve_stdio(server: "Server[Any]") -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (incoming, outgoing):
-        # clients that predate extensions look for it among the experimental capabilities
-        await server.run(incoming, outgoing, server.create_initialization_options(experimental_capabilities={EXTENSION: {}}))
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def _serve_http(make: "Callable[[], Server[Any]]", port: int) -> None:
@@ -155,7 +141,7 @@ async def _serve_http(make: "Callable[[], Server[Any]]", port: int) -> None:
     with _listen(port) as listener:
         import uvicorn
 
-        app = make().streamable_http_app(json_response=True)
+        app = http_app(make())
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp\n")
         sys.stdout.flush()
         await uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on")).serve(sockets=[listener])

@@ -117,3 +117,23 @@ def _body(path: str, reply: Any) -> Any:
 
 def _text(call: Any) -> str:
     return json.dumps(call["arguments"], ensure_ascii=False)
+
+
+def openai_messages(sample: Any, *, objects: bool) -> list[Any]:
+    """Return the messages in OpenAI's shape, with arguments as objects or as JSON strings."""
+    found: list[Any] = []
+    for message in sample["messages"]:
+        fields: dict[str, Any] = {"role": message["role"], "content": message["text"]}
+        if message["role"] == "tool":
+            fields |= {"tool_call_id": message["call_id"], "name": message["name"]}
+        if message["calls"]:
+            fields["tool_calls"] = [
+                {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": _arguments(call, objects)}}
+                for call in message["calls"]
+            ]
+        found.append(fields)
+    return found
+
+
+def _arguments(call: Any, objects: bool) -> Any:
+    return call["arguments"] if objects else json.dumps(call["arguments"], ensure_ascii=False)

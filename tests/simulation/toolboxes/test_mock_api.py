@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 
 def within(path: str, converse: Callable[[Toolbox], Coroutine[Any, Any, Found]], conversation: str = "case-1/0/ab12cd34") -> Found:
     async def run() -> Found:
-        async with MockApiToolSource(path) as source, source.open_toolbox(conversation) as toolbox:
+        async with MockApiToolSource("openapi:x", read_api(path)) as source, source.open_toolbox(conversation) as toolbox:
             return await converse(toolbox)
 
     return asyncio.run(run())

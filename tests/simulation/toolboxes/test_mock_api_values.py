@@ -20,7 +20,8 @@ from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind, Res
 from callmark.simulation.mock_api.resource_store import ResourceStore
 from callmark.simulation.mock_api.sample_data import TODAY
 from callmark.simulation.mock_api.values import ValueContext, ValueGenerator
-from callmark.simulation.openapi import Operation, read_api
+from callmark.simulation.openapi import read_api
+from callmark.simulation.operations import Operation
 from callmark.simulation.toolboxes.mock_api import MockApiToolSource
 from callmark.types import Call, Tool
 
@@ -203,7 +204,7 @@ def document(tmp_path: Path, answer: Any, **more: Any) -> str:
 
 def looked(path: str) -> str:
     async def converse() -> str:
-        async with MockApiToolSource(path) as source, source.open_toolbox("c/0/x") as toolbox:
+        async with MockApiToolSource("openapi:x", read_api(path)) as source, source.open_toolbox("c/0/x") as toolbox:
             await toolbox.state()
             return (await toolbox.call(Call("look", {}))).text
 
@@ -275,7 +276,7 @@ def test_wrapped_response_has_the_inner_kind(tmp_path: Path) -> None:
     path.write_text(json.dumps({"openapi": "3.0.0", "paths": operations}), encoding="utf-8")
 
     async def converse() -> tuple[Any, Any]:
-        async with MockApiToolSource(str(path)) as source, source.open_toolbox("c/0/x") as toolbox:
+        async with MockApiToolSource("openapi:x", read_api(str(path))) as source, source.open_toolbox("c/0/x") as toolbox:
             before = json.loads((await toolbox.call(Call("look", {}))).text)
             await toolbox.call(Call("drop", {"id": before["data"]["items"][0]["id"]}))
             return before, json.loads((await toolbox.call(Call("look", {}))).text)

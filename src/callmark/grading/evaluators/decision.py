@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from callmark.calls.provenance import DERIVED_TOOLS, values_needing_source
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluator import Metric, Result
 from callmark.grading.reply_behavior import reply_behavior
@@ -29,7 +28,7 @@ class DecisionEvaluator(Struct, frozen=True):
         Metric("over_calling", "over-calling", kind="rate", higher_is_better=False),
         Metric("under_calling", "under-calling", kind="rate", higher_is_better=False),
         Metric("hallucinated", "wrong calls with a hallucinated value", higher_is_better=False),
-        Metric("behavior", "behavior (heuristic)", kind="rate"),
+        Metric("behavior", "behavior", kind="rate", heuristic=True),
     )
 
     def evaluate(self, attempt: Attempt) -> Result:
@@ -56,8 +55,7 @@ def _category(calls: bool) -> str:
 def _hallucinated_calls(attempt: Attempt) -> int:
     """Return how many actual calls have a value that does not appear earlier in the conversation."""
     return sum(
-        call.name not in DERIVED_TOOLS
-        and any(attempt.find_source(value, index) is None for _, value in values_needing_source(call, attempt.parameters(call.name)))
+        any(attempt.find_source(value, index) is None for _, value in attempt.values_needing_source(call))
         for index, call in enumerate(attempt.actual)
     )
 

@@ -53,6 +53,7 @@ class PolicyEvaluator(Struct, frozen=True):
     )
     needs: ClassVar[str] = "transcript, and none of the rules can be checked without one"
     requires: ClassVar[tuple[str, ...]] = ("rules",)
+    added_by: ClassVar[tuple[str, ...]] = ("rules",)
     file_options: ClassVar[tuple[str, ...]] = ("rules",)
 
     def __post_init__(self) -> None:
@@ -62,7 +63,7 @@ class PolicyEvaluator(Struct, frozen=True):
             force_setattr(self, "rules", read_rules({"rules": rules} if isinstance(rules, list) else rules))
 
     def tool_patterns(self) -> dict[str, tuple[str, ...]]:
-        """Return the globs of the tools that each rule is about, by its id: without any such tool, it can never be broken."""
+        """Return the globs of the tools that each rule is about, by its id: without any such tool, it can never be violated."""
         return {rule.id: rule.tools for rule in self.rules}
 
     def evaluate(self, attempt: Attempt) -> Result:

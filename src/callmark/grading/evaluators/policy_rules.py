@@ -48,7 +48,7 @@ class Rule(Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The globs of the tools whose calls may violate the rule. If no tool matches, it can never be broken."""
+        """The globs of the tools whose calls may violate the rule. If no tool matches, it can never be violated."""
         return tuple(pattern.steps[-1].name for pattern in self.calls)
 
     @property
@@ -61,7 +61,9 @@ class Rule(Struct, frozen=True):
 def read_rules(value: Any) -> tuple[Rule, ...]:
     """Return the rules in the content of a YAML file. An invalid rule raises `BadInput` that names it."""
     if not isinstance(value, Mapping) or "rules" not in value:
-        found = f"the keys {', '.join(map(str, value))}" if isinstance(value, Mapping) and value else _kind(value)
+        found = (
+            f"the key{'s' if len(value) > 1 else ''} {', '.join(map(str, value))}" if isinstance(value, Mapping) and value else _kind(value)
+        )
         raise BadInput(f"expected an object with the key rules, got {found}")
     for key in value:
         if key != "rules":

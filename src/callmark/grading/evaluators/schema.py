@@ -50,7 +50,7 @@ _PARAMETER_ACCURACY = Metric(
 )
 _EXECUTION_SUCCESS = Metric("execution_success", "execution", kind="rate")
 _RESPONSE_QUALITY = Metric("response_quality", "response quality")
-_OVERALL = Metric("overall", "schema overall", bands=BANDS)
+OVERALL = Metric("overall", "schema overall", bands=BANDS)
 
 
 class SchemaEvaluator(Struct, frozen=True):
@@ -72,7 +72,7 @@ class SchemaEvaluator(Struct, frozen=True):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         quality = (_RESPONSE_QUALITY,) if self.quality else ()
-        return (_TOOL_SELECTION, _PARAMETER_ACCURACY, _EXECUTION_SUCCESS, *quality, _OVERALL)
+        return (_TOOL_SELECTION, _PARAMETER_ACCURACY, _EXECUTION_SUCCESS, *quality, OVERALL)
 
     @property
     def depends_on(self) -> tuple[Dependency, ...]:

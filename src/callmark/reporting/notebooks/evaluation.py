@@ -21,7 +21,9 @@ runs differ, use `callmark compare` instead of comparing their intervals. Errors
 """,
         {
             "metrics-chart": """
-metrics = display_table([{"metric": name, **to_builtins(found)} for name, found in summary.metrics.items()])
+heuristics = {name for name, metric in run.info.metrics.items() if metric.heuristic}
+marked = {name: f"{name} (heuristic)" if name in heuristics else name for name in summary.metrics}
+metrics = display_table([{"metric": marked[name], **to_builtins(found)} for name, found in summary.metrics.items()])
 across = alt.Chart(metrics, title="Metrics with 95% confidence intervals").encode(y=alt.Y("metric:N", sort=None, title=None))
 means = across.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("mean:Q", title="mean"))
 across.mark_rule(strokeWidth=3, opacity=0.35).encode(x=alt.X("low:Q", title="mean"), x2="high:Q") + means

@@ -11,6 +11,7 @@ from callmark.calls.schema import Schemas, required
 from callmark.calls.schema import properties as parameters_of
 from callmark.calls.strict import dump
 from callmark.calls.words import words
+from callmark.simulation.mock_api.arithmetic import evaluate
 from callmark.simulation.mock_api.effects import Effect, find_effect
 from callmark.simulation.mock_api.names import is_id, resource_noun, singular, split_name
 from callmark.simulation.mock_api.relations import ResourceRelations
@@ -19,8 +20,8 @@ from callmark.simulation.mock_api.resource_kinds import ResourceKind, ResourceKi
 from callmark.simulation.mock_api.resource_store import ResourceStore, Row, values_of
 from callmark.simulation.mock_api.schemas import properties, simplify_all, simplify_schema
 from callmark.simulation.mock_api.values import ValueContext
-from callmark.simulation.openapi import Api, Operation
-from callmark.simulation.session import ToolResult
+from callmark.simulation.operations import Api, Operation
+from callmark.simulation.session import State, ToolResult
 from callmark.types import Call
 
 _MAX_VIOLATIONS = 3  # in an error result
@@ -29,6 +30,7 @@ _COUNT_FIELDS = frozenset(
     {"total", "count", "totalcount", "total_count", "size", "total_items", "totalitems", "number", "results", "matches"}
 )
 _CREATE_VERBS = frozenset({"create", "add", "register", "place", "insert", "new", "make", "open", "submit", "book", "schedule"})
+_EXPRESSIONS = ("expression", "formula", "calculation")
 _PAGING_PARAMETERS = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "order", "sort_by", "order_by"})
 
 
@@ -98,9 +100,9 @@ class MockApiState:
         self._api = api
         self._records: dict[str, dict[str, Row]] = {}
 
-    def state(self) -> dict[str, dict[str, Row]]:
+    def state(self) -> State:
         """Return all rows by kind and key, and a record of the calls that changed no row."""
-        tables = {name: {**rows, **self.store.deleted_unlisted.get(name, {})} for name, rows in self.store.tables.items()}
+        tables = self.store.state()
         return tables | {name: {**tables.get(name, {}), **rows} for name, rows in self._records.items()}
 
     def call(self, name: str, raw_arguments: Mapping[str, Any]) -> ToolResult:
@@ -116,6 +118,8 @@ class MockApiState:
 
     def _execute_read(self, meaning: OperationMeaning, arguments: Row) -> Any:
         subject = meaning.subject
+        if subject is None and (computed := next(filter(None, map(evaluate, map(arguments.get, _EXPRESSIONS))), None)) is not None:
+            return {"result": computed}
         if subject is None:
             row = self.store.get(meaning.kind, arguments[meaning.key_parameter]) if meaning.key_parameter in arguments else {}
             return (

@@ -12,7 +12,7 @@ from msgspec import Struct
 from callmark.simulation.mock_api.names import plural, split_name
 from callmark.simulation.mock_api.resource_kinds import ResourceKind
 from callmark.simulation.mock_api.schemas import simplify_schema
-from callmark.simulation.openapi import Operation
+from callmark.simulation.operations import Operation
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _BECOMES_PATTERN = r"(?:becomes?|changed? to|set to|marked(?: as)?|turns(?: to)?|is now|will be)\s+[\"'“`]?{value}\b"

@@ -3,6 +3,7 @@
 import re
 import string
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from callmark.calls.schema import Schemas
@@ -44,8 +45,13 @@ def text_matching(pattern: str, random: Random) -> str | None:
         text, index = _alternatives(pattern, 0, _BoundedRandom(random))
     except (IndexError, ValueError, RecursionError):
         return None
-    tool = Tool("", "", {"properties": {"text": {"pattern": pattern}}})
-    return text if index == len(pattern) and len(text) <= _MAX_LENGTH and not Schemas([tool]).violations(Call("", {"text": text})) else None
+    fits = index == len(pattern) and len(text) <= _MAX_LENGTH
+    return text if fits and not _schemas(pattern).violations(Call("", {"text": text})) else None
+
+
+@lru_cache(maxsize=256)
+def _schemas(pattern: str) -> Schemas:
+    return Schemas([Tool("", "", {"properties": {"text": {"pattern": pattern}}})])
 
 
 def _alternatives(pattern: str, index: int, random: _BoundedRandom) -> tuple[str, int]:

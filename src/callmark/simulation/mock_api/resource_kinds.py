@@ -13,8 +13,8 @@ from msgspec import Struct
 from callmark.calls.schema import properties as parameters_of
 from callmark.simulation.mock_api.names import PEOPLE, RECORDS, is_id, key_stem, resource_noun, split_name
 from callmark.simulation.mock_api.schemas import properties, required, simplify_schema
-from callmark.simulation.openapi import Operation
 from callmark.simulation.openapi_schemas import NAMED
+from callmark.simulation.operations import Operation
 
 _MAX_DEPTH = 8
 _WRAPPER_NAMES = frozenset(
@@ -67,6 +67,7 @@ class ResourceKinds:
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._candidates: dict[str, ResourceKind] = {}
+        self._kinds_of_fields: dict[str, str] = {}  # by name of the field, once all kinds are known
         self._path_keys = _find_path_keys(operations)
         for is_top in (False, True):
             for operation in operations:
@@ -83,6 +84,13 @@ class ResourceKinds:
 
     def kind_of_field(self, name: str) -> str:
         """Return the kind that a key with this name identifies; empty if it is not a key, or its kind is unknown."""
+        if not self.by_name:
+            return self._find_kind_of_field(name)
+        if name not in self._kinds_of_fields:
+            self._kinds_of_fields[name] = self._find_kind_of_field(name)
+        return self._kinds_of_fields[name]
+
+    def _find_kind_of_field(self, name: str) -> str:
         words = split_name(name)
         exact = [kind for kind in self._candidates.values() if not is_id(kind.key) and split_name(kind.key) == words]
         if exact:

@@ -1,6 +1,7 @@
 """The resources of a mock API: initial rows of every kind, referenced kinds first, so that every reference points to an existing row.
 
-Rows are never modified in place: a change replaces the row.
+The rows of a kind are created when a conversation needs the kind, along with the kinds that it depends on: an API may have hundreds of
+kinds, and a conversation needs a few. Rows are never modified in place: a change replaces the row.
 """
 
 import re
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 Tables = dict[str, dict[str, Row]]
 
 _PERSON_COUNT, _ROW_COUNT = 3, 5  # of a kind without a parent
-_MAX_ROWS, _MAX_TOTAL_ROWS = 24, 1500  # per kind and in total: a large API must open fast
+_MAX_ROWS, _FEW_ROWS, _MANY_KINDS = 15, 5, 25  # per kind; fewer in an API with many kinds, which must be planned in seconds, too
 _CHILD_COUNT = (2, 3)  # per parent
 _LATER_EVENT_WORDS = (
     "cancel",
@@ -44,8 +45,29 @@ _COPIED_FIELDS = frozenset({"name", "title", "price", "author", "category"})
 _TOTAL_WORDS = frozenset({"total", "subtotal"})
 
 
+class InitialRows(Mapping[str, Row]):
+    """The initial rows of one kind, which are created when they are looked at. Two states that share them have the same rows."""
+
+    def __init__(self, store: "ResourceStore", kind: str) -> None:
+        self._store, self._kind = store, kind
+
+    def __getitem__(self, key: str) -> Row:
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def _rows(self) -> dict[str, Row]:
+        self._store.load(self._kind)
+        return self._store.tables[self._kind]
+
+
 class ResourceStore:
-    """All rows of one conversation. `tables` has the initial, created and changed rows.
+    """All rows of one conversation. `tables` has the initial, created and changed rows of the kinds that were loaded.
 
     A row that is read by an unknown key is generated and stored in `looked_up`: reading changes no table.
     """
@@ -56,34 +78,65 @@ class ResourceStore:
         self.tables: Tables = {name: {} for name in relations.kinds.by_name}
         self.looked_up: Tables = {name: {} for name in relations.kinds.by_name}
         self.deleted_unlisted: Tables = {}  # deleted rows that were never in the tables
+        self.initial: dict[str, Mapping[str, Row]] = {name: InitialRows(self, name) for name in relations.kinds.by_name}
+        self._original: ResourceStore | None = None  # the store that this is a copy of; it has initial rows only
+        self._loaded: set[str] = set()
+        self._changed: set[str] = set()  # kinds with rows that were created, changed or deleted
         self._deleted: set[tuple[str, str]] = set()
         self._key_counts: dict[str, int] = {}
         self._target = self.tables  # where rows that are created along with another are stored
         self._looked_up_path = ""  # path of the row that is being looked up
-        for name in relations.order:
-            self._create_initial_rows(name)
 
     def copy(self) -> "ResourceStore":
         """Return an independent copy."""
         other = object.__new__(ResourceStore)
-        other.relations, other.values = self.relations, self.values
+        other.relations, other.values, other.initial = self.relations, self.values, self.initial
         other.tables = {name: dict(rows) for name, rows in self.tables.items()}
         other.looked_up = {name: dict(rows) for name, rows in self.looked_up.items()}
         other.deleted_unlisted = {name: dict(rows) for name, rows in self.deleted_unlisted.items()}
+        other._original = self._original or self
+        other._loaded, other._changed = set(self._loaded), set(self._changed)
         other._target, other._looked_up_path = other.tables, ""
         other._deleted, other._key_counts = set(self._deleted), dict(self._key_counts)
         return other
+
+    def load(self, kind: str) -> None:
+        """Create the initial rows of a kind, and of all kinds that it depends on, unless they have been created."""
+        if kind in self._loaded:
+            return
+        if self._original is not None:
+            self._original.load(kind)
+        for name in self.relations.dependency_order(kind):
+            if name not in self._loaded:
+                self._loaded.add(name)
+                if self._original is None:
+                    self._create_initial_rows(name)
+        if self._original is not None:
+            for name in self.relations.dependency_order(kind):
+                if name not in self._changed:
+                    self.tables[name].update(self._original.tables[name])
+                    self._key_counts.setdefault(name, self._original._key_counts.get(name, 0))
+
+    def state(self) -> dict[str, Mapping[str, Row]]:
+        """Return all rows by kind and key."""
+        found: dict[str, Mapping[str, Row]] = {}
+        for name, rows in self.initial.items():
+            unlisted = self.deleted_unlisted.get(name, {})
+            found[name] = {**self.tables[name], **unlisted} if name in self._changed or unlisted else rows
+        return found
 
     def kind(self, name: str) -> ResourceKind:
         return self.relations.kinds.by_name[name]
 
     def rows(self, kind: str) -> Iterator[tuple[str, Row]]:
         """Yield all known rows of a kind with their keys."""
+        self.load(kind)
         yield from list(self.tables[kind].items())
         yield from list(self.looked_up[kind].items())
 
     def get(self, kind: str, key: Any) -> Row | None:
         """Return the row with this key; None if it was deleted. A row with an unknown key is generated."""
+        self.load(kind)
         text = str(key)
         if (kind, text) in self._deleted:
             return None
@@ -95,6 +148,7 @@ class ResourceStore:
             row = self.looked_up[kind][text] = self._new(kind, key, {})
             for name, field in self.relations.parent.items():
                 if field.kind == kind and name != kind:
+                    self.load(name)
                     for child in self._children(name, field, key):
                         self.looked_up[name].setdefault(str(child[self.kind(name).key]), child)
             self._target, self._looked_up_path, self._key_counts = self.tables, "", numbers
@@ -102,6 +156,11 @@ class ResourceStore:
 
     def put(self, kind: str, row: Row) -> Row:
         """Store a row."""
+        self.load(kind)
+        self._changed.add(kind)
+        return self._put(kind, row)
+
+    def _put(self, kind: str, row: Row) -> Row:
         text = str(row[self.kind(kind).key])
         self.looked_up[kind].pop(text, None)
         self.tables[kind][text] = row
@@ -110,6 +169,8 @@ class ResourceStore:
 
     def delete(self, kind: str, key: Any) -> None:
         """Delete the row with this key."""
+        self.load(kind)
+        self._changed.add(kind)
         text = str(key)
         self._deleted.add((kind, text))
         if self.tables[kind].pop(text, None) is None and self.looked_up[kind].pop(text, None) is not None:
@@ -119,6 +180,7 @@ class ResourceStore:
         """Create a row with these values, dated today. A given key is used unless it is taken. Optional fields in `omitted`, which the call
         did not give, are left out.
         """
+        self.load(kind)
         own_kind = self.kind(kind)
         key = next((given[name] for name in own_kind.aliases if name in given), None)
         if key is None or str(key) in self.tables[kind]:
@@ -152,6 +214,7 @@ class ResourceStore:
 
     def with_values(self, kind: str, row: Row, given: Mapping[str, Any]) -> Row:
         """Return the row with these values, nested objects included; values without a field are added."""
+        self.load(kind)
         own_kind = self.kind(kind)
         values = dict(row)
         for name, value in given.items():
@@ -175,18 +238,16 @@ class ResourceStore:
                 values[nested] = {**remaining, name: value}
             else:
                 values[similar_field or name] = self._to_field_value(value, field) if field else value
-        return self._update_totals(self._copy_referenced_fields(own_kind, values))
+        return self._update_totals(own_kind, self._copy_referenced_fields(own_kind, values))
 
-    def containers(self, kind: str, key: str) -> Iterator[tuple[ResourceKind, Row]]:
-        """Yield the rows in which a row is nested."""
+    def containers(self, kind: str, key: str, *, people: bool = False) -> Iterator[tuple[ResourceKind, Row]]:
+        """Yield the rows in which a row is nested; with `people`, only those of people."""
         own_kind = self.kind(kind)
-        for other in self.relations.kinds.by_name.values():
-            for field in other.fields.values():
-                if field.role == "whole" and field.kind == kind and not self.relations.is_derived(other.name, field):
-                    for _, row in self.rows(other.name):
-                        nested = row.get(field.name)
-                        if any(str(item.get(own_kind.key)) == key for item in (nested if isinstance(nested, list) else [nested or {}])):
-                            yield other, row
+        for other, field in self.relations.containers.get(kind, ()):
+            for _, row in self.rows(other.name) if other.is_person or not people else ():
+                nested = row.get(field.name)
+                if any(str(item.get(own_kind.key)) == key for item in (nested if isinstance(nested, list) else [nested or {}])):
+                    yield other, row
 
     def _create_initial_rows(self, name: str) -> None:
         """Create the initial rows of a kind: a few per parent."""
@@ -196,13 +257,13 @@ class ResourceStore:
         field = self.relations.parent.get(name)
         if field is None or not self.tables[field.kind]:
             for _ in range(_PERSON_COUNT if kind.is_person else _ROW_COUNT):
-                self.put(name, self._new(name, self._key(kind), {}))
+                self._put(name, self._new(name, self._key(kind), {}))
             return
-        limit = max(min(_MAX_ROWS, _MAX_TOTAL_ROWS // len(self.tables)), _CHILD_COUNT[1])
+        limit = _MAX_ROWS if len(self.tables) < _MANY_KINDS else _FEW_ROWS
         for row in list(self.tables[field.kind].values()):
             if len(self.tables[name]) < limit:
                 for child in self._children(name, field, row[self.kind(field.kind).key]):
-                    self.put(name, child)
+                    self._put(name, child)
 
     def _children(self, name: str, field: Field, key: Any) -> Iterator[Row]:
         number = self.values.random(name, str(key), "number").randint(*_CHILD_COUNT)
@@ -257,7 +318,7 @@ class ResourceStore:
                 if name not in given and isinstance(value, str) and _DATE.match(value)
             }
         rest = {item: value for item, value in given.items() if item not in row and item not in kind.aliases}
-        return self.with_values(name, row, rest) if rest else self._update_totals(self._copy_referenced_fields(kind, row))
+        return self.with_values(name, row, rest) if rest else self._update_totals(kind, self._copy_referenced_fields(kind, row))
 
     def _plain_value(self, kind: ResourceKind, field: Field, context: ValueContext, random: Random) -> Any:
         """Return a value: the prefix of the key if it is one of the choices; a name is unique in its kind, if possible."""
@@ -334,25 +395,26 @@ class ResourceStore:
                     row |= {name: other[name] for name in _COPIED_FIELDS if name in row and name in other and name in kind.fields}
         return row
 
-    def _update_totals(self, row: Row) -> Row:
+    def _update_totals(self, kind: ResourceKind, row: Row) -> Row:
         """Set totals to the sum of the prices in the row."""
         totals = [
             name for name in row if split_name(name)[:1] and split_name(name)[0] in _TOTAL_WORDS and isinstance(row[name], int | float)
         ]
-        for items in row.values() if totals else ():
-            prices = [self._price(item) for item in items] if isinstance(items, list) else []
+        for name, items in list(row.items()) if totals else ():
+            field = kind.fields.get(name)
+            nested = self.kind(field.kind) if field is not None and field.role == "whole" else None
+            prices = [self._price(item, nested) for item in items] if isinstance(items, list) else []
             if prices and all(price is not None for price in prices):
                 row |= dict.fromkeys(totals, round(sum(price for price in prices if price is not None), 2))
         return row
 
-    def _price(self, item: Any) -> float | None:
+    def _price(self, item: Any, kind: ResourceKind | None) -> float | None:
+        """Return the price of an item; of one that is only a key, that of its row."""
         if not isinstance(item, dict):
             return None
         row = item
-        for kind in self.relations.kinds.by_name.values():
-            if kind.key in item and len(item) <= 2:
-                row = {**(self.tables[kind.name].get(str(item[kind.key])) or {}), **item}
-                break
+        if kind is not None and kind.key in item and len(item) <= 2:
+            row = {**(self._target[kind.name].get(str(item[kind.key])) or self.tables[kind.name].get(str(item[kind.key])) or {}), **item}
         price, number = row.get("price"), row.get("quantity", 1)
         return price * number if isinstance(price, int | float) and isinstance(number, int | float) else None
 

@@ -112,3 +112,7 @@ VALUES_BY_WORD: dict[str, tuple[str, ...]] = {  # by the last word of a field's 
     "text": ("please call before you come", "thanks for the quick help", "it was just what I wanted"),
     "instructions": ("leave it with the neighbor", "ring twice", "use the side entrance"),
 }
+TIME_ZONES = (
+    *("America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "America/Sao_Paulo", "Europe/London", "Europe/Paris"),
+    *("Europe/Berlin", "Europe/Warsaw", "Africa/Cairo", "Africa/Lagos", "Asia/Tokyo", "Asia/Kolkata", "Asia/Singapore", "Australia/Sydney"),
+)

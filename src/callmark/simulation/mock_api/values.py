@@ -21,10 +21,15 @@ from callmark.simulation.mock_api.patterns import text_matching
 from callmark.simulation.mock_api.schemas import properties, required, simplify_schema
 
 _MAX_DEPTH = 6  # of nested objects and lists
+_DEEP, _DEEP_FIELDS = 2, 6  # from this depth on, objects have fewer optional fields and lists one item
 _MAX_ITEMS = 20
 _MAX_TEXT = 1000  # characters
 _TRIES = 20  # for a list without duplicates
-_EXAMPLE_IN_TEXT = re.compile(r"(?:such as|e\.g\.,?|for example,?|like|example:)\s+['\"`]([^'\"`]{2,60})['\"`]", re.IGNORECASE)
+_QUOTED = r"['\"`]([^'\"`]{2,60})['\"`]"
+_EXAMPLES_IN_TEXT = re.compile(
+    rf"(?:such as|e\.g\.,?|for example,?|like|example:)\s+({_QUOTED}(?:(?:,| or|, or| and|/)\s*{_QUOTED}){{0,3}})", re.IGNORECASE
+)
+_QUOTE = re.compile(_QUOTED)
 _FUTURE = frozenset(
     {"due", "expires", "expiry", "expiration", "until", "start", "starts", "end", "ends", "scheduled", "appointment", "needed"}
     | {"delivery", "departure", "arrival", "checkin", "checkout", "check", "next", "by", "visit", "deadline", "available"}
@@ -120,9 +125,12 @@ class ValueGenerator:
             keys = random.sample(sample_data.PROPER_NAMES, 3)
             return {key.lower(): self.generate(value_schema, name, context, random=random, depth=depth + 1) for key in keys}
         required_names = required(schema)
-        selected = (
-            fields if depth <= _MAX_DEPTH else {key: fields[key] for key in required_names if key in fields and depth <= 4 * _MAX_DEPTH}
-        )
+        if depth > _MAX_DEPTH:
+            selected = {key: fields[key] for key in required_names if key in fields and depth <= 4 * _MAX_DEPTH}
+        elif depth >= _DEEP:
+            selected = {key: each for index, (key, each) in enumerate(fields.items()) if index < _DEEP_FIELDS or key in required_names}
+        else:
+            selected = fields
         return {key: self.generate(each, key, context, random=random, depth=depth + 1) for key, each in selected.items()}
 
     def _array(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random, depth: int) -> list[Any]:
@@ -132,7 +140,7 @@ class ValueGenerator:
         low = _item_count(schema.get("minItems"), 1)
         high = max(low, _item_count(schema.get("maxItems"), max(low, 3)))
         values: list[Any] = []
-        count = random.randint(low, min(high, max(low, 3)))
+        count = random.randint(low, min(high, max(low, 3 if depth < _DEEP else 1)))
         for attempt in range(count + _TRIES):
             value = self.generate(items, name, context, random=random, depth=depth + 1)
             if value not in values or attempt >= count + _TRIES - low:  # duplicates only if the minimum requires them
@@ -256,7 +264,9 @@ def _examples(schema: Mapping[str, Any]) -> list[str]:
     texts = [*([schema["example"]] if "example" in schema else []), *(found if isinstance(found, list) else [])]
     description = schema.get("description")
     return [text for text in texts if isinstance(text, str)] or (
-        _EXAMPLE_IN_TEXT.findall(description[:1000])[:3] if isinstance(description, str) else []
+        [example for found in _EXAMPLES_IN_TEXT.finditer(description[:1000]) for example in _QUOTE.findall(found[1])][:4]
+        if isinstance(description, str)
+        else []
     )
 
 

@@ -9,7 +9,7 @@ import logging
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -19,10 +19,16 @@ from callmark.models.child_environment import child_environment
 from callmark.models.keys import Keys, Url, read_url
 from callmark.models.model import ModelError
 from callmark.models.process import program_name
+from callmark.simulation.toolboxes.mcp_sdk import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+    McpClient,
+    load_sdk,
+)
 from callmark.simulation.toolboxes.server_process import GRACE_PERIOD, MAX_LINE, ServerProcess, quote
-
-if TYPE_CHECKING:
-    from mcp import Client
 
 T = TypeVar("T")
 
@@ -71,7 +77,7 @@ class Connection:
 
     async def start(self) -> "Connection":
         """Connect and initialize; a failure raises `ModelError` and leaves no process behind."""
-        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[McpClient] = asyncio.get_running_loop().create_future()
         limit = max(self._timeout, START_TIMEOUT)
         try:
             if self._server.url is None:
@@ -82,7 +88,7 @@ class Connection:
             if not ready.done():
                 reason = self._failure or f"it did not complete the MCP handshake within {limit:g} s"
                 exited = reason.startswith("it exited")
-                problem = f"{reason.removeprefix('it ')} before it answered" if exited else f"cannot be used: {reason}"
+                problem = f"{reason.removeprefix('it ')} before it responded" if exited else f"cannot be used: {reason}"
                 raise self._error(f"{problem}{self._output_tail()}")
             self.client = ready.result()
         except BaseException:
@@ -96,11 +102,9 @@ class Connection:
     def is_closed(self) -> bool:
         return self._task is None or self._task.done() or self._closing.is_set() or bool(self._process and self._process.exit_reason)
 
-    async def request(self, name: str, send: "Callable[[Client], Awaitable[T]]", *, timeout: float = 0.0) -> T:
-        """Return the result of a request, called `name` in messages. An error response of the server raises the SDK's `MCPError`."""
-        from mcp.shared.exceptions import MCPError
-        from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT
-
+    async def request(self, name: str, send: Callable[[McpClient], Awaitable[T]], *, timeout: float = 0.0) -> T:
+        """Return the result of a request, called `name` in messages. An error response of the server raises the SDK's `error`."""
+        sdk = load_sdk()
         limit = timeout or self._timeout
         if self.is_closed:
             raise self._error(f"did not respond to {name}: {await self._exit_reason()}")
@@ -110,10 +114,11 @@ class Connection:
         except TimeoutError:
             self.has_timed_out = True
             raise self._error(f"timed out: no response to {name} within {limit:g} s{self._output_tail()}") from None
-        except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+        except sdk.error as error:
+            code = sdk.error_code(error)
+            if code == CONNECTION_CLOSED:
                 raise self._error(f"did not respond to {name}: {await self._exit_reason() or error}") from None
-            if error.code in (INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT):
+            if code in (INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT):
                 raise self._error(f"returned an error for {name}: {quote(str(error))}{self._output_tail()}") from None
             raise
         except (RuntimeError, ValueError) as error:  # raised by the SDK for an invalid response
@@ -148,13 +153,11 @@ class Connection:
             raise ModelError(f"the tool server {self._server.name} cannot be started: {reason}") from None
         return process
 
-    async def _run(self, ready: "asyncio.Future[Client]") -> None:
-        from mcp import Client
-
+    async def _run(self, ready: asyncio.Future[McpClient]) -> None:
         logging.getLogger("mcp").addHandler(_NULL_HANDLER)  # otherwise the SDK also logs what we raise as `ModelError`
         try:
             transport = self._process.streams() if self._process is not None else self._http_transport()
-            async with Client(transport, mode=self._mode, cache=None) as client:
+            async with load_sdk().connect(transport, mode=self._mode) as client:
                 if not ready.done():
                     ready.set_result(client)
                 await self._closing.wait()
@@ -162,14 +165,13 @@ class Connection:
             self._failure = await self._explain(error)
 
     def _http_transport(self) -> Any:
-        import httpx2
-        from mcp.client.streamable_http import streamable_http_client
-
+        sdk = load_sdk()
+        httpx = sdk.httpx
         url = self._server.url
         assert url is not None
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Basic {url.user}"} if url.user else {})}
 
-        class Bounded(httpx2.AsyncByteStream):
+        class Bounded(httpx.AsyncByteStream):  # type: ignore[misc,name-defined,unused-ignore]
             def __init__(self, stream: Any) -> None:
                 self.stream = stream
 
@@ -178,37 +180,35 @@ class Connection:
                 async for chunk in self.stream:
                     size += len(chunk)
                     if size > _MAX_BODY:
-                        raise httpx2.ReadError(f"the response is larger than {_MAX_BODY >> 20} MB")
+                        raise httpx.ReadError(f"the response is larger than {_MAX_BODY >> 20} MB")
                     yield chunk
 
             async def aclose(self) -> None:
                 await self.stream.aclose()
 
-        async def bound(response: httpx2.Response) -> None:
+        async def bound(response: Any) -> None:
             if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-                raise httpx2.ReadError("the response is compressed, although that was not requested")  # its size would have no bound
+                raise httpx.ReadError("the response is compressed, although that was not requested")  # its size would have no bound
             response.stream = Bounded(response.stream)
 
-        client = httpx2.AsyncClient(
+        client = httpx.AsyncClient(
             headers=headers,
-            timeout=httpx2.Timeout(max(self._timeout, _CONNECT_TIMEOUT), connect=_CONNECT_TIMEOUT, read=None),
+            timeout=httpx.Timeout(max(self._timeout, _CONNECT_TIMEOUT), connect=_CONNECT_TIMEOUT, read=None),
             event_hooks={"response": [bound]},
         )
-        return _with_client(client, streamable_http_client(url.address, http_client=client, max_sse_event_size=MAX_LINE))
+        return _with_client(client, sdk.http_transport(url.address, client, max_event=MAX_LINE))
 
     async def _explain(self, error: Exception) -> str:
         """Return a short description of a failure inside the connection."""
-        import httpx2
-        from mcp.shared.exceptions import MCPError
-
+        sdk = load_sdk()
         if self._process is not None and (reason := await self._process.wait_for_exit()):
             return reason
         problem = next(_leaves(error))
-        if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout):
+        if isinstance(problem, sdk.httpx.ConnectError | sdk.httpx.ConnectTimeout):
             return "could not connect"
-        if isinstance(problem, httpx2.TransportError):
+        if isinstance(problem, sdk.httpx.TransportError):
             return f"the connection was lost: {str(problem) or type(problem).__name__}"
-        if isinstance(problem, MCPError):
+        if isinstance(problem, sdk.error):
             return f"it does not speak MCP: {quote(str(problem))}"
         return f"{type(problem).__name__}: {problem}"
 

@@ -1,10 +1,10 @@
 """Join several tool sources: every conversation gets one toolbox with the tools of all of them."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from callmark.errors import BadInput
 from callmark.simulation.session import State, Toolbox, ToolResult, ToolSource
@@ -23,6 +23,11 @@ class JoinedToolSource:
     @property
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for source in self._sources for tool in source.tools)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the sources have to say about their tools, once they are entered."""
+        return tuple(notice for source in self._sources for notice in getattr(source, "notices", ()))
 
     @asynccontextmanager
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
@@ -61,7 +66,7 @@ class _JoinedToolbox:
     async def state(self) -> State | None:
         """Return the tables of all toolboxes; None if none has a state. A repeated table name is prefixed with its source."""
         states = [(label, state) for label, toolbox in self._toolboxes if (state := await toolbox.state()) is not None]
-        joined: State = {}
+        joined: dict[str, Mapping[str, dict[str, Any]]] = {}
         for label, state in states:
             joined |= {f"{label}/{table}" if table in joined else table: rows for table, rows in state.items()}
         return joined if states else None

@@ -1,9 +1,13 @@
 """Tools of an MCP server: `mcp:COMMAND …`, over its standard input and output, or `mcp:http://host:port/mcp`.
 
-Each conversation has its own process, or its own session over HTTP, unless the server separates conversations itself: it declares the
-extension `dev.callmark/conversations`, or this key in its experimental capabilities. Then all conversations share one connection, every
-request names its conversation in `_meta`, and the initial state is read only once. The state is the resource `state://current`, if the
-server has it: JSON, `{table: {key: {column: value}}}`.
+Each conversation has its own process, or its own session over HTTP. All conversations share one connection if
+
+- the server separates conversations itself: it declares the extension `dev.callmark/conversations`, or this key in its experimental
+  capabilities. Every request then names its conversation in `_meta`, and the initial state is read only once;
+- it declares every tool as read-only (`readOnlyHint`), so that no conversation can change what another one sees;
+- the user says so (`share_server`). If the server could change something, there is a notice, and its state is not read.
+
+The state is the resource `state://current`, if the server has it: JSON, `{table: {key: {column: value}}}`.
 """
 
 import asyncio
@@ -11,9 +15,9 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from callmark.calls.strict import dump
+from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError
@@ -21,15 +25,12 @@ from callmark.models.open_files import is_out_of_files
 from callmark.models.process import run_action
 from callmark.simulation.session import State, Toolbox, ToolResult
 from callmark.simulation.toolboxes.connection import Connection, Server, read_server
+from callmark.simulation.toolboxes.mcp_sdk import McpClient, Wire, load_sdk
 from callmark.simulation.toolboxes.provider import ToolboxProvider, ToolboxSettings
 from callmark.simulation.toolboxes.results import StateReader, make_result, reject_call
 from callmark.trust import Action
 from callmark.types import Call, Tool
 from callmark.wording import pluralize
-
-if TYPE_CHECKING:
-    from mcp import Client
-    from mcp_types import CallToolResult, ContentBlock
 
 EXTENSION = "dev.callmark/conversations"
 CONVERSATION = "dev.callmark/conversation"  # key in the `_meta` of a request
@@ -40,19 +41,21 @@ _MAX_PAGES = 100  # of a list of tools or resources
 _LIST_TOOLS = "tools/list"
 _CONCURRENT_STARTS = max(2, os.cpu_count() or 1)  # starting more servers at once only slows down each of them
 _PING_TIMEOUT = 5.0  # seconds
-_COMMAND_HINT = "Run the command on its own to see why it fails."
+_COMMAND_HINT = "Check that the command is installed, or run it on its own to see why it fails."
 _URL_HINT = "Check that the server is running."
 
 
 class McpToolSource:
     """Connects to a server. An invalid command or URL raises `BadInput`; so does a server that cannot be used, on entering."""
 
-    def __init__(self, text: str, *, timeout: float, keys: Keys) -> None:
+    def __init__(self, text: str, *, timeout: float, keys: Keys, share_server: bool | None = None) -> None:
         self._server: Server = read_server(text, keys)
         self._timeout = timeout
         self.keys = keys
         self._mode = "auto"
-        self.has_state = self._is_shared = False
+        self.has_state = self.is_shared = self._separates = False
+        self._share_server = share_server
+        self.notices: tuple[str, ...] = ()
         self._connection: Connection | None = None  # the shared connection, or an unused one
         self._closing: list[Connection] = []  # of cancelled conversations
         self._initial_state: State | None = None  # of every conversation over the shared connection
@@ -65,8 +68,8 @@ class McpToolSource:
 
     @asynccontextmanager
     async def open_toolbox(self, conversation: str) -> AsyncIterator[Toolbox]:
-        if self._is_shared:
-            yield _McpToolbox(self, await self._shared_connection(), conversation)
+        if self.is_shared:
+            yield _McpToolbox(self, await self._shared_connection(), conversation if self._separates else None)
             return
         unused, self._connection = self._connection, None
         connection = unused if unused is not None and not unused.is_closed else await self._start()
@@ -101,21 +104,24 @@ class McpToolSource:
         await asyncio.gather(*(connection.close() for connection in closing))
 
     async def _probe(self) -> None:
-        """List the server's tools, and find out how it separates conversations. The first conversation reuses the connection."""
-        from mcp.shared.exceptions import MCPError
-
+        """List the server's tools, and find out whether conversations can share it. The first conversation reuses the connection."""
         connection = self._connection = await self._start()
         try:
             listed = await connection.request(_LIST_TOOLS, _list_tools)
             self.has_state = await connection.request("resources/list", _has_state)
-        except MCPError as error:
+        except load_sdk().error as error:
             raise ModelError(f"the tool server {self._server.name} cannot list its tools: {self.keys.hide(str(error))}") from None
         self.tools = self.keys.redact(listed)  # a server may put its key into a default or a description
         if not self.tools:
             raise ModelError(f"the tool server {self._server.name} has no tools")
-        capabilities = connection.client.server_capabilities
-        self._is_shared = any(EXTENSION in (known or {}) for known in (capabilities.extensions, capabilities.experimental))
-        if self._server.url is not None and not self._is_shared:
+        capabilities = connection.client.capabilities
+        self._separates = any(EXTENSION in (capabilities.get(key) or {}) for key in ("extensions", "experimental"))
+        writers = [tool.name for tool in self.tools if not tool.read_only]
+        self.is_shared = self._separates or (self._share_server if self._share_server is not None else not writers)
+        if self.is_shared and writers and not self._separates:
+            self.has_state = False  # it is not the state of one conversation
+            self.notices = (_shared_notice(self.label, writers),)
+        if self._server.url is not None and not self.is_shared:
             self._mode = "legacy"  # the only mode with sessions
             try:
                 self._connection = await self._start()
@@ -164,7 +170,7 @@ class McpToolSource:
 
 
 class _McpToolbox:
-    """The tools of one conversation. `conversation` is sent to a shared server; None for a server of its own."""
+    """The tools of one conversation. `conversation` is sent to a server that separates conversations."""
 
     def __init__(self, source: McpToolSource, connection: Connection, conversation: str | None = None) -> None:
         self.tools = source.tools
@@ -176,41 +182,37 @@ class _McpToolbox:
         self._meta: Any = None if conversation is None else {CONVERSATION: conversation}
 
     async def call(self, call: Call) -> ToolResult:
-        from mcp.shared.exceptions import MCPError
-
         if rejection := reject_call(call, self._names):
             return rejection
 
-        async def send(client: "Client") -> "CallToolResult":
-            return await client.call_tool(call.name, call.arguments, meta=self._meta)
+        async def send(client: McpClient) -> Wire:
+            return await client.call_tool(call.name, call.arguments, self._meta)
 
         self._has_calls = True
         try:
             result = await self._connection.request(call.name, send)
-        except MCPError as error:
+        except load_sdk().error as error:
             return self._make_result(str(error), is_error=True)
-        text = "\n".join(map(_text, result.content))
-        if not text and result.structured_content is not None:
-            text = dump(result.structured_content)
-        return self._make_result(text, is_error=bool(result.is_error))
+        text = "\n".join(map(_text, result.get("content", ())))
+        if not text and "structuredContent" in result:
+            text = dump(result["structuredContent"])
+        return self._make_result(text, is_error=bool(result.get("isError")))
 
     async def state(self) -> State | None:
         if not self._source.has_state:
             return None
-        if self._meta is not None and not self._has_calls:
+        if self._source.is_shared and not self._has_calls:
             return await self._source.initial_state(self._read_state)
         return await self._read_state()
 
     async def _read_state(self) -> State:
-        from mcp.shared.exceptions import MCPError
-
-        async def send(client: "Client") -> str:
-            found = await client.read_resource(STATE, meta=self._meta, cache_mode="bypass")
-            return "".join(str(getattr(part, "text", "")) for part in found.contents)
+        async def send(client: McpClient) -> str:
+            found = await client.read_resource(STATE, self._meta)
+            return "".join(str(part.get("text", "")) for part in found["contents"])
 
         try:
             text = await self._connection.request(STATE, send)
-        except MCPError as error:
+        except load_sdk().error as error:
             raise ModelError(f"{self._source.label} returned an error for {STATE}: {self._keys.hide(str(error))}") from None
         return self._source.state_reader.read(text)
 
@@ -218,20 +220,29 @@ class _McpToolbox:
         return make_result(self._keys.redact(text), is_error=is_error)
 
 
-async def _list_tools(client: "Client") -> tuple[Tool, ...]:
+async def _list_tools(client: McpClient) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools += (Tool(tool.name, tool.description or "", tool.input_schema, _is_read_only(tool)) for tool in page.tools)
-        cursor = page.next_cursor
+        page = await client.list_tools(cursor)
+        tools += (Tool(tool["name"], tool.get("description") or "", tool["inputSchema"], _is_read_only(tool)) for tool in page["tools"])
+        cursor = page.get("nextCursor")
         if not cursor:
             return _unique_tools(tools)
     raise ValueError(f"more than {pluralize(_MAX_PAGES, 'page')} of tools")
 
 
-def _is_read_only(tool: Any) -> bool:
-    return bool(tool.annotations is not None and tool.annotations.read_only_hint)
+def _shared_notice(label: str, writers: list[str]) -> str:
+    names = ", ".join(map(scrub, writers[:3])) + (", …" if len(writers) > 3 else "")
+    declared = "is not declared as read-only" if len(writers) == 1 else "are not declared as read-only"
+    return (
+        f"{label}: all conversations share one server, but {names} {declared}: a conversation may see what another one changed, and end "
+        "states are not compared."
+    )
+
+
+def _is_read_only(tool: Wire) -> bool:
+    return bool((tool.get("annotations") or {}).get("readOnlyHint"))
 
 
 def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
@@ -245,36 +256,33 @@ def _unique_tools(tools: list[Tool]) -> tuple[Tool, ...]:
     return tuple(by_name.values())
 
 
-async def _has_state(client: "Client") -> bool:
-    if client.server_capabilities.resources is None:
+async def _has_state(client: McpClient) -> bool:
+    if "resources" not in client.capabilities:
         return False
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        page = await client.list_resources(cursor=cursor)
-        if any(str(resource.uri) == STATE for resource in page.resources):
+        page = await client.list_resources(cursor)
+        if any(resource["uri"] == STATE for resource in page["resources"]):
             return True
-        cursor = page.next_cursor
+        cursor = page.get("nextCursor")
         if not cursor:
             break
     return False
 
 
-def _text(part: "ContentBlock") -> str:
+def _text(part: Wire) -> str:
     """Return a content block as text; one that is not text by its type: `[image: image/png]`."""
-    match part.type:
-        case "text":
-            return part.text
-        case "image" | "audio":
-            return f"[{part.type}: {part.mime_type}]"
-        case "resource":
-            text = getattr(part.resource, "text", None)
-            return text if isinstance(text, str) else f"[resource: {part.resource.uri}]"
-        case "resource_link":
-            return f"[resource: {part.uri}]"
+    kind = str(part.get("type", ""))
+    if kind == "text":
+        return str(part.get("text", ""))
+    if kind in ("image", "audio"):
+        return f"[{kind}: {part.get('mimeType')}]"
+    resource = part.get("resource") or {}
+    return resource["text"] if isinstance(resource.get("text"), str) else f"[resource: {resource.get('uri') or part.get('uri')}]"
 
 
 def _open(text: str, settings: ToolboxSettings) -> McpToolSource:
-    return McpToolSource(text, timeout=settings.timeout, keys=settings.keys)
+    return McpToolSource(text, timeout=settings.timeout, keys=settings.keys, share_server=settings.share_server)
 
 
 def _actions(text: str, keys: Keys) -> list[Action]:
@@ -284,4 +292,4 @@ def _actions(text: str, keys: Keys) -> list[Action]:
     return [Action("send", f"requests to {keys.show(url.shown)}", exact=f"requests to {url.address}")]
 
 
-TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or URL", actions=_actions)
+TOOLBOX = ToolboxProvider("mcp", _open, "mcp:'python server.py'", "an MCP server, by command or URL", actions=_actions, has_server=True)

@@ -17,10 +17,12 @@ class ToolboxSettings(Struct, frozen=True):
     Attributes:
         timeout: Seconds until a call times out.
         keys: The secrets to hide in messages.
+        share_server: Whether all conversations share one server; None lets the source decide.
     """
 
     timeout: float
     keys: Keys
+    share_server: bool | None = None
 
 
 class ToolboxProvider(Struct, frozen=True):
@@ -32,10 +34,12 @@ class ToolboxProvider(Struct, frozen=True):
             the spec after the colon, never empty.
         example: A complete spec, for messages.
         help: One-line description.
+        answers_any_call: Whether calls that nobody has made before get a result, so that conversations can be planned by making calls.
         world: For tools whose conversations can be planned from their schemas alone: `module:function` of a function that returns their
             `World` for the same text.
         actions: `actions(text, keys)` returns what acts if a file names these tools: the programs that they run, the modules that they
             import, the requests that they send. callmark asks the user first. None: the spec is run, because nothing is known about it.
+        has_server: Whether the tools are those of a server, which conversations can share (`--share-server`).
     """
 
     name: str
@@ -44,3 +48,5 @@ class ToolboxProvider(Struct, frozen=True):
     help: str = ""
     world: str = ""
     actions: Callable[[str, Keys], Sequence[Action]] | None = None
+    has_server: bool = False
+    answers_any_call: bool = True

@@ -108,4 +108,6 @@ def _open(text: str, settings: ToolboxSettings) -> RecordedToolSource:
     return RecordedToolSource(text)
 
 
-TOOLBOX = ToolboxProvider("recorded", _open, "recorded:train.jsonl", "results recorded in a dataset", actions=lambda text, keys: ())
+TOOLBOX = ToolboxProvider(
+    "recorded", _open, "recorded:train.jsonl", "results recorded in a dataset", actions=lambda text, keys: (), answers_any_call=False
+)

@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 from callmark.models.child_process import ChildProcess
+from callmark.simulation.toolboxes.mcp_sdk import load_sdk
 
 MAX_LINE = 16 << 20  # bytes of a message
 MAX_NOISE = 16 << 20  # bytes without a response; a line counts as at least _MIN_LINE_SIZE
@@ -115,19 +116,19 @@ class ServerProcess:
 
     async def _read(self, reader: asyncio.StreamReader, incoming: Any) -> None:
         from mcp.shared.message import SessionMessage
-        from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
+        sdk = load_sdk()
         noise = 0
         with incoming:
             while line := await self._line(reader):
                 noise += max(len(line), _MIN_LINE_SIZE)
                 try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    message, is_response = sdk.parse_message(line)
                 except ValueError:
                     self._garbage = line[:_TAIL].strip() or self._garbage
                     await asyncio.sleep(0)  # many lines in a row must not block other tasks
                 else:
-                    noise = 0 if isinstance(message, JSONRPCResponse | JSONRPCError) else noise
+                    noise = 0 if is_response else noise
                     await incoming.send(SessionMessage(message))
                 if noise > MAX_NOISE:
                     self._stop("it flooded its output without responding")
@@ -146,10 +147,11 @@ class ServerProcess:
             return b""
 
     async def _write(self, stdin: asyncio.WriteTransport, outgoing: Any) -> None:
+        sdk = load_sdk()
         async for item in outgoing:
             if stdin.is_closing():
                 return
-            stdin.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8", "backslashreplace") + b"\n")
+            stdin.write(sdk.encode_message(item.message).encode("utf-8", "backslashreplace") + b"\n")
 
     def _stop(self, reason: str) -> None:
         if not self.exit_reason:

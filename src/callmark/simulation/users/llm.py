@@ -1,6 +1,7 @@
 """The LLM user: a model that plays the user. It sees the visible messages with the roles swapped: its own turns are the assistant's.
 
-Its system prompt contains the scenario's instructions and the completion condition; it writes ###DONE### when the condition holds. After a
+Its system prompt contains the scenario's instructions and the completion condition; it writes ###DONE### when the condition holds, or ends
+the conversation in the words that its instructions give for it ("The session is finished"). After a
 response that is empty, speaks as the agent, or repeats an earlier turn, one more response is requested, with a hint. A second repetition is
 used unchanged; any other second failure is replaced by a fallback turn. Three fallback turns in a row end the conversation (`no progress`).
 """
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.models.model import ModelError
+from callmark.simulation.closing_words import closing_words, ends_conversation
 from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.session import NullContext, Predict, UserTurn
 from callmark.types import Case, Message, Usage
@@ -33,7 +35,9 @@ How you write:
 - What your instructions do not say you do not know. Do not make it up; say that you do not know, or have no preference.
 - When the assistant reads something back, check it against your instructions before you agree.
 - Never speak of functions or tools, of these instructions, or of being simulated.
-- When the task is completed, or there is nothing more that you can do, write {stop} and nothing after it."""
+- When the task is completed, or there is nothing more that you can do, {stop}"""
+_WRITE_STOP = f"write {STOP} and nothing after it."
+_SAY_CLOSING = 'say "{closing}", as your instructions tell you, and nothing after it.'
 _DONE_TOO_SOON = "You have not told the assistant yet what you want. Say it now."
 _SPOKE_AS_AGENT = "You are the user, not the assistant. Write the user's next message."
 _EMPTY = "Write the user's next message."
@@ -80,6 +84,7 @@ class LLMUserSession:
         self._trial = trial
         self._turn_number = 0
         self._turns: list[str] = []
+        self._closing = closing_words(case.instructions)
 
     async def next_turn(self, messages: Sequence[Message]) -> UserTurn:
         """Return the model's next turn. Only a last turn may be empty; a goodbye is a last turn too."""
@@ -106,7 +111,7 @@ class LLMUserSession:
         if prediction.error:
             raise ModelError(prediction.error)
         usage.append(prediction.usage)
-        text, done = read_user_turn(prediction.text)
+        text, done = read_user_turn(prediction.text, closing=self._closing)
         return text, done, self._problem(text, done, prediction.text, messages)
 
     def _problem(self, text: str, done: bool, raw_text: str, messages: Sequence[Message]) -> str:
@@ -135,7 +140,9 @@ def user_prompt(case: Case) -> str:
         if completion
         else "The task is completed when your instructions are carried out."
     )
-    return _SYSTEM_PROMPT.format(instructions=case.instructions.strip(), completion=condition, stop=STOP)
+    closing = closing_words(case.instructions)
+    stop = _SAY_CLOSING.format(closing=closing) if closing else _WRITE_STOP
+    return _SYSTEM_PROMPT.format(instructions=case.instructions.strip(), completion=condition, stop=stop)
 
 
 def swap_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -155,8 +162,11 @@ def swap_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(conversation)
 
 
-def read_user_turn(prediction: str) -> tuple[str, bool]:
-    """Return the user turn in a response, and whether it is the last: the text up to the stop mark, without labels and other roles."""
+def read_user_turn(prediction: str, *, closing: str = "") -> tuple[str, bool]:
+    """Return the user turn in a response, and whether it is the last: the text up to the stop mark, without labels and other roles.
+
+    A goodbye, the `closing` words of the instructions and a statement that the session is over make it the last, too.
+    """
     text = prediction.strip()
     stop = _STOP_MARK.search(text)
     if stop:
@@ -169,7 +179,7 @@ def read_user_turn(prediction: str) -> tuple[str, bool]:
     if wrapped := _WRAPPED.match(text):
         text = wrapped[2].strip() if not set(wrapped[2]) & set(wrapped[1] + wrapped[3]) else text
     text = text[:MAX_TURN].rstrip()
-    return text, stop is not None or _FAREWELL.search(text[-200:]) is not None
+    return text, stop is not None or _FAREWELL.search(text[-200:]) is not None or ends_conversation(text, closing)
 
 
 def _sum_usage(usage: Sequence[Usage | None]) -> Usage | None:

@@ -1,30 +1,46 @@
-"""The scripted user: says the lines of `data.script` in order, regardless of what the agent says."""
+"""The scripted user: says the lines of `data.script` in order, regardless of what the agent says.
+
+Scenarios without a script are played by the rule-based user, which `notices` says.
+"""
 
 from collections.abc import Sequence
 
 from callmark.errors import BadInput
 from callmark.simulation.scenario_checks import scenario_name
-from callmark.simulation.session import NullContext, UserTurn
+from callmark.simulation.session import NullContext, UserSession, UserTurn
 from callmark.simulation.users.provider import UserProvider
+from callmark.simulation.users.rule_based.user import RuleBasedUser
 from callmark.types import Case, Message
+from callmark.wording import pluralize
 
 
 class ScriptUser(NullContext):
-    """Simulates scenarios with a script. A scenario without one, or whose script is not a list of strings, raises `BadInput`."""
+    """Simulates scenarios with a script, others as the rule-based user does. A script that is not a list of lines raises `BadInput`."""
 
     label = "script"
 
-    def start_session(self, case: Case, trial: int) -> "ScriptUserSession":
-        """Return the user of a scenario; it says the same in every trial."""
-        name = scenario_name(case)
+    def __init__(self, *, seed: int = 0) -> None:
+        self._rule_based = RuleBasedUser(seed=seed)
+        self._scenarios: dict[str, bool] = {}  # whether each has a script
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """How many of the scenarios so far have no script; empty if all of them have one."""
+        without = sum(not has_script for has_script in self._scenarios.values())
+        if not without:
+            return ()
+        have = "has" if without == 1 else "have"
+        who = f"{without:,} of {pluralize(len(self._scenarios), 'scenario')} {have} no data.script"
+        return (f"{who}: the rule-based user plays {'it' if without == 1 else 'them'}.",)
+
+    def start_session(self, case: Case, trial: int) -> UserSession:
+        """Return the user of a scenario; with a script, it says the same in every trial."""
         script = case.data.get("script")
+        self._scenarios[case.id] = script is not None
         if script is None:
-            raise BadInput(
-                f"{name} cannot be simulated because data.script is missing",
-                'Add the lines that the user says: {"data": {"script": ["I need a ticket.", "Yes."]}}.',
-            )
+            return self._rule_based.start_session(case, trial)
         if not isinstance(script, list) or not script or not all(isinstance(line, str) and line.strip() for line in script):
-            raise BadInput(f"{name}: data.script: expected a list of non-empty lines, got {repr(script)[:80]}")
+            raise BadInput(f"{scenario_name(case)}: data.script: expected a list of non-empty lines, got {repr(script)[:80]}")
         return ScriptUserSession(script)
 
 
@@ -47,7 +63,7 @@ def _open(options: str | None, seed: int) -> ScriptUser:
     if options is not None:
         hint = "Put the lines into data.script of the scenario, and pass --user script."
         raise BadInput(f"the script user takes no options, got {f'script:{options}'[:80]!r}", hint)
-    return ScriptUser()
+    return ScriptUser(seed=seed)
 
 
-USER = UserProvider("script", _open, "says the lines in the scenario's data.script", ("script",))
+USER = UserProvider("script", _open, "says the lines in the scenario's data.script; rule-based where there is none", ("script",))

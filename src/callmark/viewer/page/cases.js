@@ -3,7 +3,7 @@
 
 import { words } from "./text.js";
 
-const INTEGERS = { trial: Uint32Array, scenario_type: Int32Array, expected_tool: Int32Array, actual_tool: Int32Array };
+const INTEGERS = { trial: Uint32Array, scenario_type: Int32Array, file: Int32Array, expected_tool: Int32Array, actual_tool: Int32Array };
 const MEASURES = { score: Float64Array, pass: Float64Array, seconds: Float64Array, message: Float64Array };
 const LISTS = ["id", "conversation", "faults", "origin", "expected", "actual", "ending", "error"];
 
@@ -122,7 +122,7 @@ export class Cases {
   }
 
   tests(state) {
-    const { tools, scenario_types: scenarioTypes, faults } = this.run.names;
+    const { tools, scenario_types: scenarioTypes, files, faults } = this.run.names;
     const tests = [];
     const addToolTest = (name, column) => {
       const known = tools.indexOf(name);
@@ -134,6 +134,10 @@ export class Cases {
     if (state.type) {
       const index = scenarioTypes.indexOf(state.type);
       tests.push((at) => this.scenario_type[at] === index);
+    }
+    if (state.file) {
+      const index = files.indexOf(state.file);
+      tests.push((at) => this.file[at] === index);
     }
     if (state.fault) {
       const kind = faults.indexOf(state.fault);

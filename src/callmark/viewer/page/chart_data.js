@@ -10,6 +10,7 @@ function countRows(cases) {
   const faults = new Map();
   const tools = new Map();
   const scenarioTypes = new Map();
+  const files = new Map();
   const endings = new Map();
   const confusion = new Map();
   const bands = SCORE_BANDS.map(() => 0);
@@ -21,6 +22,7 @@ function countRows(cases) {
     for (const kind of cases.faults[at]) faults.set(kind, (faults.get(kind) ?? 0) + 1);
     addScore(tools, cases.expected_tool[at], cases.score[at]);
     if (cases.scenario_type[at] >= 0) addScore(scenarioTypes, cases.scenario_type[at], cases.score[at]);
+    if (cases.file[at] >= 0) addScore(files, cases.file[at], cases.score[at]);
     if (cases.ending[at]) endings.set(cases.ending[at], (endings.get(cases.ending[at]) ?? 0) + 1);
     const cell = (cases.expected_tool[at] + 2) * PAIR_FACTOR + cases.actual_tool[at] + 2;
     confusion.set(cell, (confusion.get(cell) ?? 0) + 1);
@@ -35,6 +37,7 @@ function countRows(cases) {
     faults: [...faults].map(([kind, n]) => ({ name: names.faults[kind], n })).sort((a, b) => b.n - a.n),
     tools: means(tools, (index) => cases.toolName(index)),
     scenarioTypes: means(scenarioTypes, (index) => names.scenario_types[index]),
+    files: means(files, (index) => names.files[index]),
     endings: [...endings].map(([name, n]) => ({ name, n })).sort((a, b) => b.n - a.n),
     confusion: [...confusion].map(([cell, n]) => {
       const [expected, actual] = [Math.floor(cell / PAIR_FACTOR) - 2, (cell % PAIR_FACTOR) - 2];

@@ -17,7 +17,7 @@ const SORTS = [
 ];
 
 export function filterBar({ run, runs, state, change }) {
-  const { tools, faults, scenario_types: scenarioTypes } = run.names;
+  const { tools, faults, scenario_types: scenarioTypes, files } = run.names;
   const search = el("input", {
     type: "search",
     class: "search",
@@ -59,6 +59,14 @@ export function filterBar({ run, runs, state, change }) {
           change,
         )
       : null,
+    files.length > 1
+      ? choice(
+          "file",
+          "All files",
+          files.map((name) => [name, name]),
+          change,
+        )
+      : null,
     choice("sort", "Dataset order", SORTS, change),
   ].filter(Boolean);
   const parts = ["", "fixed", "broken"].map((name) =>
@@ -97,7 +105,7 @@ function choice(key, all, options, change) {
     "select",
     {
       name: key,
-      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", sort: "Sort" }[key],
+      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", file: "File", sort: "Sort" }[key],
       onchange: (event) => change({ [key]: event.target.value }),
     },
     key === "run" ? null : el("option", { value: "" }, all),
@@ -112,6 +120,7 @@ const CHIP_LABELS = {
   fault: (value) => ["Fault", words(value)],
   score: (value) => ["Score", value],
   type: (value) => ["Scenario type", value],
+  file: (value) => ["File", value],
   change: (value) => ["Change", value],
   position: (value) => ["Message", value.replace("-", "–")],
   time: (value) => ["Latency", value],

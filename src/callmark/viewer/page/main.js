@@ -123,7 +123,7 @@ function drawRun(labels) {
   });
   showPressed(byId("overview"), state);
   const run = cases?.run ?? entry.run;
-  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.name, names.join("\n")], () => {
+  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n")], () => {
     redraw(
       byId("filters"),
       filterBar({ run, runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: changeRunOrFilter }),

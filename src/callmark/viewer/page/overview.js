@@ -2,6 +2,7 @@
 // comparison; out: sections. `toggle({tool: name})` filters the table; a second call removes the filter.
 
 import { forestPlot, sparkline, stackedParts } from "./charts.js";
+import { decisionPanel } from "./decision_panel.js";
 import { el } from "./dom.js";
 import { MAX_BARS, chartPanels, empty, panel } from "./panels.js";
 import { chartData, splitAfter } from "./chart_data.js";
@@ -27,7 +28,7 @@ export function overview({ run, cases, comparison, labels, toggle }) {
     ...(counts && scored > 0
       ? memoized("charts", [data, comparison, run.name, run.headline, run.trials], () => chartPanels(run, data, comparison, toggle))
       : []),
-    el("div", { class: "panels" }, trialPanel(run), interpretationPanel(run), disagreementPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
+    el("div", { class: "panels" }, trialPanel(run), decisionPanel(run), interpretationPanel(run), disagreementPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
   ].filter(Boolean);
 }
 
@@ -209,6 +210,8 @@ function evaluatorErrorPanel(run) {
   );
 }
 
+const estimate = (value, interval) => number(value, 3) + (interval ? ` [${number(interval[0], 3)}, ${number(interval[1], 3)}]` : "");
+
 function trialPanel(run) {
   if (!run.pass_at_k?.length || run.trials < 2) return null;
   return panel(
@@ -230,8 +233,14 @@ function trialPanel(run) {
       el(
         "tbody",
         {},
-        run.pass_at_k.map(({ k, any, every }) =>
-          el("tr", {}, el("th", { scope: "row" }, String(k)), el("td", {}, number(any, 3)), el("td", {}, number(every, 3))),
+        run.pass_at_k.map(({ k, any, every, any_interval, every_interval }) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, String(k)),
+            el("td", {}, estimate(any, any_interval)),
+            el("td", {}, estimate(every, every_interval)),
+          ),
         ),
       ),
     ),

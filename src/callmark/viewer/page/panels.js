@@ -22,7 +22,7 @@ export function empty(message, next) {
 export function chartPanels(run, { counts, latencies }, comparison, toggle) {
   const before = comparison ? new Map(comparison.faults.filter((fault) => fault.run === run.name).map((fault) => [fault.kind, fault])) : null;
   const toolsBefore = comparison ? new Map(comparison.tools.filter((tool) => tool.run === run.name).map((tool) => [tool.tool, tool])) : null;
-  const faults = faultPanel(counts, before, run.trials, toggle);
+  const faults = faultPanel(run, counts, before, toggle);
   const scores = scorePanel(run, counts, toggle);
   // Any first call that leads to the goal is correct in a scenario, so only decision points show which tool was called instead.
   const scenarios = run.case_kind === "scenarios";
@@ -47,6 +47,7 @@ export function chartPanels(run, { counts, latencies }, comparison, toggle) {
         minCases: scenarios ? 1 : MIN_RANKED_CASES,
       }),
       counts.scenarioTypes.length > 1 ? meanPanel("By scenario type", counts.scenarioTypes, null, { patch: (type) => ({ type }), toggle }) : null,
+      counts.files.length > 1 ? meanPanel("By file", counts.files, null, { patch: (file) => ({ file }), toggle }) : null,
       stacked.length ? el("div", { class: "stack" }, stacked) : null,
     ),
   ];
@@ -84,9 +85,16 @@ function confusionPanel(counts, toggle) {
   );
 }
 
-function faultPanel(counts, before, trials, toggle) {
+function faultPanel(run, counts, before, toggle) {
+  const { trials } = run;
   if (!counts.faults.length && !before?.size)
-    return panel("What went wrong", "", empty("No faults.", "Every scored case is correct. Add harder cases to tell models apart."));
+    return panel(
+      "What went wrong",
+      "",
+      run.counts_faults
+        ? empty("No faults.", "Every scored case is correct. Add harder cases to tell models apart.")
+        : empty("Faults were not counted.", "Grade with the evaluator call, schema or process to see them."),
+    );
   const gone = [...(before?.values() ?? [])]
     .filter(({ kind, before: was }) => was && !counts.faults.some(({ name }) => name === kind))
     .map(({ kind }) => ({ name: kind, n: 0 }));

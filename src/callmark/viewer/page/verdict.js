@@ -1,5 +1,5 @@
 // The verdict of a case: expected and actual calls, faults, evaluator errors, notes, and the scenario. In: its result, once for each run or
-// trial that is shown ({title, result, score, pass}), and `highlight(column, message, value)`, which shows a message of the conversation;
+// trial that is shown ({title, result, score, pass, cases}), and `highlight(column, message, value)`, which shows a message of the conversation;
 // out: elements.
 
 import { MAX_VALUE, alignCalls, callBlock, equalValue, extraCalls, labelCell, plainValue } from "./arguments.js";
@@ -218,7 +218,7 @@ function flattenTables(tables, shown = {}) {
   return out;
 }
 
-function furtherFacts({ title, result }, titled) {
+function furtherFacts({ title, result, cases }, titled) {
   const { usage } = result;
   const [input, output] = [usage?.input_tokens ?? 0, usage?.output_tokens ?? 0];
   const facts = [
@@ -227,8 +227,11 @@ function furtherFacts({ title, result }, titled) {
     ["Latency", usage ? seconds(usage.seconds ?? 0) : ""],
     ["Tokens", input + output ? `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out` : ""],
     ["Scenario type", result.scenario_type && brief(result.scenario_type)],
+    ["File", result.file && brief(result.file)],
     ["Group", result.group && brief(result.group)],
   ].filter(([, value]) => value);
+  const heuristics = new Set((cases.run.metrics ?? []).filter(({ heuristic }) => heuristic).map(({ name }) => name));
+  const mark = (name) => (heuristics.has(name) ? `${brief(name)} (heuristic)` : brief(name));
   const numbers = Object.entries(result.metrics ?? {});
   const reasons = Object.entries(result.reasons ?? {});
   const suffix = () => (titled ? [" · ", prose(title)] : "");
@@ -252,7 +255,7 @@ function furtherFacts({ title, result }, titled) {
           el(
             "dl",
             { class: "facts long" },
-            reasons.slice(0, MAX_FINDINGS).map(([name, text]) => [el("dt", {}, brief(name)), el("dd", {}, folded(text, 500))]),
+            reasons.slice(0, MAX_FINDINGS).map(([name, text]) => [el("dt", {}, mark(name)), el("dd", {}, folded(text, 500))]),
           ),
         ]
       : null,
@@ -264,7 +267,7 @@ function furtherFacts({ title, result }, titled) {
           el(
             "dl",
             { class: "facts" },
-            numbers.map(([name, value]) => [el("dt", {}, brief(name)), el("dd", {}, number(value))]),
+            numbers.map(([name, value]) => [el("dt", {}, mark(name)), el("dd", {}, number(value))]),
           ),
         )
       : null,

@@ -47,13 +47,13 @@ GOODBYE = "You are welcome. Goodbye!"
 
 def careful(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the next message: a text or tool calls. Without messages it is a greeting."""
-    return _next(messages, tools, AgentFlaws())
+    return next_message(messages, tools, AgentFlaws())
 
 
 def sloppy(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the next message, with the faults that the user's first message selects. About half of the conversations have one."""
     first_message = next((_text(message) for message in messages if message.get("role") == "user"), "")
-    return _next(messages, tools, flaws_for(first_message))
+    return next_message(messages, tools, flaws_for(first_message))
 
 
 def faults_for(first_message: str) -> list[Fault]:
@@ -148,7 +148,7 @@ def _clarify(dialogue: AgentDialogue, text: str) -> Steps[str]:
     )
 
 
-def _next(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], flaws: AgentFlaws) -> dict[str, Any]:
+def next_message(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], flaws: AgentFlaws) -> dict[str, Any]:
     """Replay the conversation from its messages and return the next message."""
     steps = run_dialogue(AgentDialogue({_name(tool) for tool in tools}, flaws))
     turn = next(steps)

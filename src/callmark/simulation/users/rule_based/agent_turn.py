@@ -48,6 +48,11 @@ from callmark.simulation.users.rule_based.slot_matching import (
 from callmark.simulation.users.rule_based.tasks import Slot
 
 _MAX_SENTENCES = 60  # from the end, plus a quarter as many from the start
+_COMMON_ENGLISH = re.compile(
+    r"\b(?:the|an?|i|i'm|i've|you|your|we|it|it's|is|are|was|be|to|of|for|and|or|in|on|at|with|this|that|what|which|who|when|how|have|has|"
+    r"do|does|can|will|not|no|yes|ok|okay|please|thanks|thank|done|sure|hello|hi|goodbye|bye|sorry|all|more|anything|created|updated|"
+    r"booked|one|moment|my|me)\b"
+)
 _QUOTED = re.compile(r"\"([^\"\n]{1,400})\"|(?<!\w)'([^'\n]{3,400})'(?!\w)")
 
 
@@ -58,6 +63,7 @@ class AgentTurn(Struct):
     `question_text` the text of all its questions, `offer` the text of an offer of something else.
     `asks_confirmation`: to confirm what the agent is about to do; `asks_about_intent`: to confirm what the user wants; `asks_which_one`:
     whether a record is the right one; `asks_to_add`: whether there is something to add; `asks_goal`: what the user wants.
+    `is_other_language`: it has letters, but no common English word.
     """
 
     slots: list[str] = []
@@ -78,12 +84,13 @@ class AgentTurn(Struct):
     has_alternative: bool = False
     is_done: bool = False
     is_found: bool = False
+    is_other_language: bool = False
 
 
 def parse_agent_turn(text: str, slots: Mapping[str, Slot], *, is_update: bool = False) -> AgentTurn:
     """Parse an agent turn against the user's slots. `is_update`: the user wants a change, so a reported change may complete the task."""
     text = clean_text(text)
-    turn = AgentTurn()
+    turn = AgentTurn(is_other_language=_is_other_language(text))
     parts = list(sentences(text))
     if len(parts) > _MAX_SENTENCES:
         parts = parts[: _MAX_SENTENCES // 4] + parts[-_MAX_SENTENCES:]
@@ -110,6 +117,10 @@ def parse_agent_turn(text: str, slots: Mapping[str, Slot], *, is_update: bool = 
     if any(name for name in turn.slots if slot_key(slots[name]) != "description"):
         turn.asks_all_details = False
     return turn
+
+
+def _is_other_language(text: str) -> bool:
+    return any(map(str.isalpha, text)) and _COMMON_ENGLISH.search(text.casefold()) is None
 
 
 def _read_question(sentence: Sentence, masked: str, slots: Mapping[str, Slot], turn: AgentTurn) -> None:

@@ -16,6 +16,7 @@ class TaskProgress(Struct):
     pending_changes: dict[str, Any]
     is_raised: bool = False
     informed: set[str] = set()
+    stated_facts: set[str] = set()
     times_asked: dict[str, int] = {}
     times_corrected: dict[str, int] = {}
     has_insisted: bool = False

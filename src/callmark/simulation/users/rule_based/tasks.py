@@ -1,18 +1,19 @@
-"""Read the tasks of a rule-based user, with their slots, from a scenario's data or its expected calls."""
+"""Read the tasks of a rule-based user, with their slots, from a scenario's data, its expected calls and its instructions."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.matchers import has_matcher, is_matcher
 from callmark.calls.schema import properties
 from callmark.calls.values import agrees
-from callmark.errors import BadInput
+from callmark.errors import BadInput, EvaluatorError
 from callmark.formats.scenarios import TaskData, UserData, read_data
 from callmark.simulation.scenario_checks import scenario_name
 from callmark.simulation.users.rule_based.concepts import Concept, find_concept, name_words
+from callmark.simulation.users.rule_based.instructions import NamedValue, mentioned_texts, named_values, read_wish
 from callmark.types import Call, Case, Tool
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -50,13 +51,16 @@ class Slot(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """A goal of the user. `changes` are the values after a change of mind; `words` are nouns that identify the task."""
+    """A goal of the user. `changes` are the values after a change of mind; `words` are nouns that identify the task. `facts` are other
+    values that the instructions name: the user says them only if the agent asks for them.
+    """
 
     goal: str
     slots: dict[str, Slot] = {}
     opening: str = ""
     changes: dict[str, Any] = {}
     words: tuple[str, ...] = ()
+    facts: dict[str, Slot] = {}
 
     @property
     def is_lookup(self) -> bool:
@@ -80,10 +84,13 @@ def read_user_data(case: Case) -> UserData:
 def read_tasks(case: Case) -> tuple[Task, ...]:
     """Return the tasks of a scenario in order, at least one.
 
-    They come from `data.tasks`; without it, from each expected call with arguments; without these, from the description.
+    They come from `data.tasks`; without it, from each expected call with arguments; without these, from the instructions. The description
+    is for readers: no user says it.
     """
     data = read_user_data(case).tasks
-    return _from_calls(case) if data is None else tuple([_from_data(task, case) for task in data])
+    tasks = _from_calls(case) if data is None else tuple([_from_data(task, case) for task in data])
+    named = named_values(case.instructions)
+    return tuple([structs.replace(task, facts=_facts(task, named, case)) for task in tasks]) if named else tasks
 
 
 def format_value(value: Any) -> str:
@@ -104,7 +111,7 @@ def format_value(value: Any) -> str:
 
 
 def _from_data(data: TaskData, case: Case) -> Task:
-    goal = data.goal.strip() or (case.description.strip().rstrip(".") if not data.opening else "get that done") or "get that done"
+    goal = data.goal.strip() or ("get that done" if data.opening else read_wish(case.instructions).goal)
     slots = {name: value for name, value in data.slots.items() if value is not None}
     return Task(
         goal,
@@ -117,21 +124,82 @@ def _from_data(data: TaskData, case: Case) -> Task:
 
 def _from_calls(case: Case) -> tuple[Task, ...]:
     calls = [call for call in case.expected if not call.malformed]
-    tasks = [_from_call(call, case) for call in [call for call in calls if call.arguments] or calls]
+    tasks: list[Task] = []
+    for call in [call for call in calls if call.arguments] or calls:
+        creates_before = any(not (task.is_lookup or task.is_update) for task in tasks)
+        tasks.append(_from_call(call, case, creates_before=creates_before))
     if tasks:
         return tuple(tasks)
-    wish = (case.description or case.instructions).strip()
-    return (Task("get that done", {}, wish if wish.endswith((".", "!", "?")) else f"{wish}."),)
+    wish = read_wish(case.instructions)
+    return (Task(wish.goal, {}, wish.opening, words=_nouns(wish.goal)),)
 
 
-def _from_call(call: Call, case: Case) -> Task:
+def _from_call(call: Call, case: Case, *, creates_before: bool) -> Task:
+    """Return the task of an expected call. The user knows its arguments; where one is a pattern, the value that the instructions name.
+
+    After a call that creates something, the instructions cannot name the id of the new record, only that of another one.
+    """
     goal = _goal(call.name)
+    words = _nouns(goal)
+    tool = next((tool for tool in case.tools if tool.name == call.name), None)
     slots = {}
     for name, expected in call.arguments.items():
-        for value in _knowable_values(expected):
-            slots[name] = _make_slot(name, value, "", case, next((tool for tool in case.tools if tool.name == call.name), None))
-            break
-    return Task(goal, slots, "", {}, _nouns(goal))
+        value = next(_knowable_values(expected), None)
+        if value is None and has_matcher(expected) and not (creates_before and _is_id(name)):
+            value = _named_in_instructions(name, expected, case, words)
+        if value is not None:
+            slots[name] = _make_slot(name, value, "", case, tool)
+    return Task(goal, slots, "", {}, words)
+
+
+def _named_in_instructions(name: str, expected: Any, case: Case, task_words: Sequence[str]) -> str | None:
+    """Return the value that the instructions name for an argument, if it matches; None without one, or if several could be meant.
+
+    It has the argument's name, or its kind (`id` for `ticket_id`). For a pattern, it may also be any word that matches.
+    """
+    named = [each for each in named_values(case.instructions) if _matches(expected, each.value)]
+    same_name = [each for each in named if name_words(each.name) == name_words(name)]
+    concept = find_concept(name)
+    same_kind = [each for each in named if concept is not None and (found := find_concept(each.name)) and found.key == concept.key]
+    for candidates in (same_name, same_kind):
+        about = [each for each in candidates if set(task_words) & set(_nouns(each.heading))]
+        values = {each.value for each in about or candidates}
+        if len(values) == 1:
+            return values.pop()
+    if not _is_specific(expected):
+        return None
+    mentioned = {text for text in mentioned_texts(case.instructions) if _matches(expected, text)}
+    return mentioned.pop() if len(mentioned) == 1 else None
+
+
+def _is_specific(expected: Any) -> bool:
+    """Return whether a pattern has at least one character that is not a wildcard, so that few words match it."""
+    pattern = str(expected.get("$glob") or expected.get("$regex") or "") if isinstance(expected, Mapping) else ""
+    return any(character.isalnum() for character in pattern)
+
+
+def _matches(expected: Any, text: str) -> bool:
+    try:
+        return bool(text) and agrees(expected, text)
+    except EvaluatorError:  # a pattern that takes too long with this text
+        return False
+
+
+def _is_id(name: str) -> bool:
+    concept = find_concept(name)
+    return concept is not None and concept.key == "id"
+
+
+def _facts(task: Task, named: Sequence[NamedValue], case: Case) -> dict[str, Slot]:
+    """Return the values in the instructions that are not slots of the task; those under a heading about the task come first."""
+    known = {" ".join(name_words(name)) for name in task.slots}
+    ordered = sorted(named, key=lambda each: not set(task.words) & set(_nouns(each.heading)))
+    facts: dict[str, Slot] = {}
+    for each in ordered:
+        label = " ".join(name_words(each.name))
+        if label not in known:
+            facts.setdefault(label, _make_slot(each.name, each.value, "", case))
+    return facts
 
 
 def _goal(name: str) -> str:

@@ -12,6 +12,7 @@ from callmark.calls.strict import scrub
 from callmark.calls.words import words
 from callmark.errors import BadInput
 from callmark.formats.scenarios import STYLES
+from callmark.simulation.closing_words import closing_words
 from callmark.simulation.session import NullContext, UserTurn
 from callmark.simulation.users.provider import UserProvider
 from callmark.simulation.users.rule_based.agent_turn import AgentTurn, parse_agent_turn
@@ -19,6 +20,7 @@ from callmark.simulation.users.rule_based.concepts import related_concept
 from callmark.simulation.users.rule_based.phrases import IDENTIFIER
 from callmark.simulation.users.rule_based.read_back import find_wrong_values, mentions_value
 from callmark.simulation.users.rule_based.sentences import MAX_LENGTH
+from callmark.simulation.users.rule_based.slot_matching import find_named_slots
 from callmark.simulation.users.rule_based.task_progress import TaskProgress
 from callmark.simulation.users.rule_based.tasks import Slot, Task, format_value, read_tasks, read_user_data
 from callmark.simulation.users.rule_based.utterances import UtteranceGenerator, phrase_facts
@@ -51,18 +53,22 @@ class RuleBasedUser(NullContext):
         style = self._style or data.style
         # `agenda` is part of the seed: with another word, users would say something else
         random = Random(f"{self._seed} agenda {style} {trial} {scrub(case.id)}")
-        return RuleBasedUserSession(read_tasks(case), UtteranceGenerator(style, random), data.closing.strip())
+        closing = data.closing.strip()
+        ending = "" if closing else closing_words(case.instructions)
+        return RuleBasedUserSession(read_tasks(case), UtteranceGenerator(style, random), closing, ending)
 
 
 class RuleBasedUserSession:
-    """The user of one conversation."""
+    """The user of one conversation. `closing` is its goodbye; `closing_words` are those that the instructions end every goodbye with."""
 
-    def __init__(self, tasks: Sequence[Task], generator: UtteranceGenerator, closing: str = "") -> None:
+    def __init__(self, tasks: Sequence[Task], generator: UtteranceGenerator, closing: str = "", closing_words: str = "") -> None:
         self._tasks = [TaskProgress.from_task(task) for task in tasks]
         self._generator = generator
         self._closing = closing
+        self._closing_words = closing_words
         self._task_index = 0
         self._turns_without_progress = 0
+        self._turns_not_understood = 0  # since the user last got further
         self._agent_turn_counts: dict[str, int] = {}
         self._identifier = ""
         self._times_unknown: dict[str, int] = {}
@@ -71,7 +77,9 @@ class RuleBasedUserSession:
         """Return the next turn; a goodbye if no task is left."""
         text = _last_agent_text(messages)
         line, is_done = self._answer(text)
-        return UserTurn(self._generator.make_unique(line), is_done)
+        not_understood = self._turns_not_understood
+        did_not_understand = not_understood > 0 and 2 * not_understood >= self._turns_without_progress
+        return UserTurn(self._generator.make_unique(line), is_done, did_not_understand=did_not_understand)
 
     @property
     def _current(self) -> TaskProgress:
@@ -144,7 +152,7 @@ class RuleBasedUserSession:
             changing = next((other for other in self._tasks if other.pending_changes), None)
             if changing:
                 return self._change_mind(changing), False
-            return self._closing or self._generator.say("goodbye" if turn.asks_anything_else or turn.offer else "leave"), True
+            return self._say_goodbye("goodbye" if turn.asks_anything_else or turn.offer else "leave"), True
         next_turn = parse_agent_turn(text, next_task.task.slots, is_update=next_task.task.is_update)
         requested = next_turn.slots if turn.slots and any(word in next_turn.question_text for word in next_task.task.words) else []
         line = self._raise_task(greeting=False)
@@ -252,6 +260,8 @@ class RuleBasedUserSession:
             remaining = progress.uninformed or [name for name in progress.task.slots if not _is_identifier(progress.task.slots[name])]
             if remaining:
                 return self._inform(progress, remaining[: _SLOTS_AT_ONCE[generator.style]]), False
+        if (turn.unknown_concepts or turn.has_unknown_question) and (fact := self._state_fact(progress, turn)):
+            return fact, False
         if turn.unknown_concepts:
             return self._answer_unknown(progress, turn), False
         if turn.options and (option_text := self._pick_option(progress, turn.options)):
@@ -274,10 +284,28 @@ class RuleBasedUserSession:
             return self._answer_offer(turn.offer)
         self._turns_without_progress += 1
         if turn.has_unknown_question:
-            if self._turns_without_progress > 1 and progress.task.slots:  # at the second unknown question, the user says what it knows
-                return self._volunteer(progress), False
-            return generator.say("unsure"), False
-        return (self._volunteer(progress) if progress.uninformed else generator.say("go_on")), False
+            # at the second unknown question, the user says what it knows
+            volunteers = self._turns_without_progress > 1 and bool(progress.task.slots)
+            line = self._volunteer(progress) if volunteers else generator.say("unsure")
+        else:
+            line = self._volunteer(progress) if progress.uninformed else generator.say("go_on")
+        if turn.has_unknown_question or turn.is_other_language:
+            self._turns_not_understood += 1
+        return line, False
+
+    def _state_fact(self, progress: TaskProgress, turn: AgentTurn) -> str:
+        """Return a value from the instructions that the agent asks for and that is not a slot of the task; empty if there is none.
+
+        The id of a record is not one of them if the agent has just named another.
+        """
+        facts = progress.task.facts
+        for name in find_named_slots(turn.question_text, facts)[0]:
+            slot = facts[name]
+            if not (self._identifier and _is_identifier(slot)) and name not in progress.stated_facts:
+                progress.stated_facts.add(name)
+                self._note_progress()
+                return self._generator.value(slot, slot.text, 1)
+        return ""
 
     def _answer_offer(self, offer: str) -> tuple[str, bool]:
         """Answer an offer: yes if it is about a later task."""
@@ -338,9 +366,15 @@ class RuleBasedUserSession:
         progress.is_over = True
         acceptance = self._generator.say("accept")
         if self._next_task() is None:
-            return f"{acceptance} {self._closing or self._generator.say('leave')}", True
+            return f"{acceptance} {self._say_goodbye('leave')}", True
         self._note_progress()
         return f"{acceptance} {self._raise_task(greeting=False)}", False
+
+    def _say_goodbye(self, act: str) -> str:
+        if self._closing or not self._closing_words:
+            return self._closing or self._generator.say(act)
+        spoken = self._closing_words.rstrip(".!")
+        return f"{self._generator.say(act)} {spoken[:1].upper()}{spoken[1:]}."
 
     def _next_task(self) -> TaskProgress | None:
         """Make the next open task the current one and return it; None if all are over."""
@@ -351,7 +385,7 @@ class RuleBasedUserSession:
         return None
 
     def _note_progress(self) -> None:
-        self._turns_without_progress = 0
+        self._turns_without_progress = self._turns_not_understood = 0
         self._agent_turn_counts.clear()
 
 

@@ -1,0 +1,1 @@
+"""Integrations with other packages, each imported only when used."""

@@ -1,0 +1,202 @@
+"""`[agents.NAME]`: agents over HTTP, with the settings of every example in the docs; and what a file may not contain."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callmark.config import read_config
+from callmark.errors import BadInput
+from callmark.models.chatbot import read_results
+from callmark.models.endpoint import EndpointSettings, fill, fill_url, read_events, resolve
+from callmark.models.model import ModelError
+from callmark.types import Call, Prediction
+from tests.agent_servers import TOKEN, serve_agent
+from tests.conftest import Cli, Result
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/test-an-http-agent.md"
+EXAMPLES = {
+    name: re.sub(r"https://[^/\"]+", "URL", config).replace(f"agents.{name}", "agents.bot").replace("interval = 0.5", "interval = 0.02")
+    for config in re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for name in re.findall(r"^\[agents\.([\w-]+)\]", config, re.MULTILINE)
+}
+SHAPES = {name: re.sub(r"(?<=api_key_env = \")\w+|(?<=\$\{)\w+", "BOT_TOKEN", config) for name, config in EXAMPLES.items()}
+FASTAPI, DIRECT_LINE = SHAPES["travel"], SHAPES["azure-bot"]
+SCENARIOS = [
+    {
+        "id": city,
+        "instructions": f"Book {city}.",
+        "expected_function_calls": [{"functionName": "book", "arguments": {"city": city}}],
+        "data": {"script": ["Hello, I want to travel.", f"To {city}, please."]},
+    }
+    for city in ("Lima", "Oslo")
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("CALLMARK_CACHE", str(tmp_path / "cache.sqlite"))
+    monkeypatch.setenv("BOT_TOKEN", TOKEN)
+    Path("scenarios.json").write_text(json.dumps(SCENARIOS), encoding="utf-8")
+
+
+def simulate(cli: Cli, config: str, url: str, *options: str) -> Result:
+    """Simulate the scenarios with the agent `bot` of a configuration file."""
+    Path("callmark.toml").write_text(config.replace("URL", url), encoding="utf-8")
+    return cli("simulate", "scenarios.json", "--agent", "bot", "--user", "script", "--name", "run", "--retries", "0", *options)
+
+
+def test_docs_describe_four_apis() -> None:
+    assert list(SHAPES) == ["travel", "assistant", "assistant-stream", "azure-bot"]
+
+
+@pytest.mark.parametrize("config", SHAPES.values(), ids=SHAPES)
+def test_agent_of_any_shape_is_configured_without_code(config: str, cli: Cli, tmp_path: Path) -> None:
+    with serve_agent() as (url, agent):
+        done = simulate(cli, config, url, "--trust")
+    assert done.status == 0, done.err
+    rows = [json.loads(line) for line in Path("runs/run/predictions.jsonl").read_bytes().splitlines()]
+    assert {row["case"]: row["calls"] for row in rows} == {
+        city: [{"name": "book", "id": row["calls"][0]["id"], "arguments": {"city": city}}] for row in rows for city in [row["case"]]
+    }
+    for row in rows:
+        texts = [message["content"] for message in row["transcript"] if message["role"] == "assistant" and message["content"]]
+        assert texts == ["Which city?", f"Booked {row['case']}, after 2 messages. Goodbye!"]  # the agent knew its conversation
+    assert "process.reliability  1 " in done.out
+    assert len(agent.heard) == 2
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file for file in written if TOKEN.encode() in file.read_bytes()]
+
+
+@pytest.mark.parametrize("config", SHAPES.values(), ids=SHAPES)
+def test_discovered_file_sends_nothing_before_it_is_trusted(config: str, cli: Cli) -> None:
+    with serve_agent() as (url, agent):
+        refused = simulate(cli, config, url)
+        assert not agent.requests
+        assert refused.status == 2
+        assert refused.err.startswith("callmark: callmark.toml is not trusted: it makes callmark send BOT_TOKEN to http://127.0.0.1")
+        named = simulate(cli, config, url, "--config", "callmark.toml")  # a file that the user names is trusted
+    assert named.status == 0, named.err
+
+
+def test_consent_lists_every_address_of_an_agent(cli: Cli) -> None:
+    config = DIRECT_LINE.replace('URL/v3/directline/conversations"', 'http://127.0.0.2:9/start"')
+    refused = simulate(cli, config, "http://127.0.0.1:9")
+    assert "BOT_TOKEN to http://127.0.0.2:9/start" in refused.err
+    assert "BOT_TOKEN to http://127.0.0.1:9/v3/directline/conversations/{session}/activities" in refused.err
+
+
+def test_agent_is_resumed_from_its_run(cli: Cli) -> None:
+    with serve_agent() as (url, agent):
+        assert simulate(cli, FASTAPI, url, "--trust").status == 0
+        requests = len(agent.requests)
+        predictions = Path("runs/run/predictions.jsonl")
+        predictions.write_bytes(predictions.read_bytes().splitlines(keepends=True)[0])
+        Path("callmark.toml").unlink()
+        resumed = cli("simulate", "runs/run", "--resume")
+        assert resumed.status == 0, resumed.err
+        assert len(agent.requests) == requests + requests // 2
+
+
+def test_wrong_key_is_an_error_that_does_not_show_it(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BOT_TOKEN", "another-planted-token")
+    with serve_agent() as (url, _):
+        done = simulate(cli, FASTAPI, url, "--trust")
+    assert "returned HTTP 401 Unauthorized: wrong key: Bearer …" in done.err + done.out
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"another-planted-token" in file.read_bytes()]
+
+
+def test_variable_that_is_not_set_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BOT_TOKEN")
+    done = simulate(cli, FASTAPI, "http://127.0.0.1:9", "--trust")
+    assert (done.status, done.err.splitlines()[0]) == (2, "callmark: chatbot:http://127.0.0.1:9/chat: BOT_TOKEN is not set.")
+
+
+@pytest.mark.parametrize(
+    "lines, problem",
+    [
+        ("body = {}", "[agents.bot]: missing key 'url'"),
+        ('url = "URL"\nurll = 1', "[agents.bot]: unknown key 'urll'. Did you mean url?"),
+        ('url = "URL"\napi_key = "x"', "[agents.bot] api_key: API keys do not belong in this file"),
+        ('url = "URL"\nheaders = { X-Api-Key = "x" }', "[agents.bot] headers X-Api-Key: API keys do not belong in this file"),
+        ('url = "URL"\nbody = { auth = { token = "x" } }', "[agents.bot] body token: API keys do not belong in this file"),
+        ('url = "URL"\nbody = { text = "{mesage}" }', "[agents.bot] body: unknown placeholder {mesage}. Did you mean message?"),
+        ('url = "URL?key=${KEY}"', "[agents.bot] url: a URL cannot contain a variable, got ${KEY}"),
+        ('url = "URL"\nreply = "text"', "[agents.bot] reply: expected a JSON Pointer, which starts with /, got 'text'"),
+        ('url = "URL"\nmethod = "DELETE"', "[agents.bot] method: "),
+        ('url = "URL"\nevents = ["x"]', "[agents.bot] events has no effect without stream = true"),
+        ('url = "URL"\npoll = { url = "URL", interval = 0 }', "[agents.bot] poll.interval: expected a number above 0, got 0"),
+        ('url = "URL"\ntimeout = 0', "[agents.bot] timeout: expected a number above 0, got 0"),
+        ('url = "URL"\n[models.bot]\nmodel = "scripted:perfect"', "[agents.bot]: [models.bot] has the same name"),
+    ],
+)
+def test_invalid_settings_are_refused_with_their_key(lines: str, problem: str) -> None:
+    Path("callmark.toml").write_text("[agents.bot]\n" + lines.replace("URL", "http://127.0.0.1:9/chat"), encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        read_config()
+    assert str(caught.value).startswith(f"callmark.toml: {problem}")
+
+
+@pytest.mark.parametrize(
+    "pointer, found",
+    [
+        ("", [{"a": [{"b": 1}, {"b": None}, {"b": 2}], "c/d": "x"}]),
+        ("/a/*/b", [1, 2]),
+        ("/a/2/b", [2]),
+        ("/c~1d", ["x"]),
+        ("/a/9", []),
+        ("/a/b", []),
+        ("/missing/b", []),
+    ],
+)
+def test_pointer_finds_values(pointer: str, found: list[Any]) -> None:
+    assert resolve({"a": [{"b": 1}, {"b": None}, {"b": 2}], "c/d": "x"}, pointer) == found
+
+
+def test_templates_keep_the_type_of_a_whole_placeholder() -> None:
+    values = {"session": None, "messages": [{"role": "user"}], "trial": 2, "message": "a b"}
+    template = {"id": "{session}", "all": ["{messages}"], "text": "{trial}: {message}", "key": "Bearer ${K}", "n": 3}
+    assert fill(template, values, {"K": "secret"}.__getitem__) == {
+        "id": None,
+        "all": [[{"role": "user"}]],
+        "text": "2: a b",
+        "key": "Bearer secret",
+        "n": 3,
+    }
+    assert fill_url("http://h/{message}/x?s={session}", {**values, "message": "a/b c?"}) == "http://h/a%2Fb%20c%3F/x?s="
+
+
+def test_events_are_read_with_any_line_ending() -> None:
+    stream = b': hello\r\n\r\nevent: delta\r\ndata: {"t":\r\ndata: 1}\r\n\r\ndata: plain\n\ndata: {"type": "end"}\n\ndata: [DONE]\n\n'
+    assert list(read_events(stream)) == [("delta", {"t": 1}), ("", "plain"), ("end", {"type": "end"})]
+
+
+@pytest.mark.parametrize(
+    "endpoint, results, expected",
+    [
+        (EndpointSettings(reply="/t", stream=True), [{"t": "Hel"}, {"x": 1}, {"t": "lo"}], Prediction("", 0, (), "Hello")),
+        (EndpointSettings(reply="/t"), [{"t": "One"}, {"t": "Two"}], Prediction("", 0, (), "One\nTwo")),
+        (EndpointSettings(reply="/t"), [{"t": "", "calls": [{"name": "f"}]}], Prediction("", 0, (Call("f"),))),
+        (EndpointSettings(calls="/c"), [{"c": {"name": "f", "args": {}}, "text": "Hi"}], Prediction("", 0, (Call("f"),), "Hi")),
+    ],
+)
+def test_reply_and_calls_are_where_the_settings_say(endpoint: EndpointSettings, results: list[Any], expected: Prediction) -> None:
+    assert read_results(results, endpoint) == expected
+
+
+@pytest.mark.parametrize(
+    "results, kind, problem",
+    [
+        ([], BadInput, "no value at /data (result)"),
+        ([{"answer": "x", "id": 3}], BadInput, "no value at /t (reply) or /c (calls); got answer, id"),
+        ([{"error": {"message": "out of order"}}], ModelError, "out of order"),
+    ],
+)
+def test_response_without_a_reply_is_an_error(results: list[Any], kind: type[Exception], problem: str) -> None:
+    with pytest.raises(kind) as caught:
+        read_results(results, EndpointSettings(result="/data", reply="/t", calls="/c"))
+    assert str(caught.value) == problem
