@@ -28,10 +28,10 @@ def write_cases(path: Path, count: int = CASES) -> Path:
 
 
 def limited(size: int, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run callmark in a process that can write files of at most so many bytes."""
+    """Run callmark in a process that can write files of at most `size` bytes; compiled modules would be cut off too, for all processes."""
     limit = (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     return subprocess.run(
-        [sys.executable, "-m", "callmark", *arguments],
+        [sys.executable, "-B", "-m", "callmark", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -169,7 +169,7 @@ sys.exit(run(sys.argv[2:]))
 
 def read_only(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run callmark with a folder in which nothing can be changed: permissions would not stop root."""
-    return subprocess.run([sys.executable, "-c", READ_ONLY, str(folder), *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-B", "-c", READ_ONLY, str(folder), *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(

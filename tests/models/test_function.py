@@ -189,10 +189,10 @@ def test_prints_go_to_standard_error(agent: Write, capfd: pytest.CaptureFixture[
 def test_hanging_call_does_not_delay_others(agent: Write, code: str) -> None:
     name = agent(code)
     began = time.monotonic()
-    slow, *rest = predict_all(f"{name}:answer", Case("slow"), *[Case(str(n)) for n in range(20)], timeout=0.3)
-    assert slow == f"{name}:answer did not return within 0.3 s"
+    slow, *rest = predict_all(f"{name}:answer", Case("slow"), *[Case(str(n)) for n in range(20)], timeout=2)
+    assert slow == f"{name}:answer did not return within 2 s"
     assert rest == [Prediction(str(n), 0, (), "ok") for n in range(20)]
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 50
 
 
 def test_blocking_async_code_does_not_block_the_event_loop(agent: Write) -> None:

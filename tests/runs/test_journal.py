@@ -152,7 +152,7 @@ with Journal(sys.argv[1]) as journal:
         print(error)
 """
     file = tmp_path / "p.jsonl"
-    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-B", "-c", code, str(file)], capture_output=True, text=True, check=True)
     assert done.stdout == f"{file}: cannot be written: File too large\n"
     with Journal(str(file)) as journal:
         assert not journal.repaired

@@ -164,7 +164,9 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
         return 0
     except click.ClickException as error:
         return _report_error(error, describe_usage_error(error), usage_hint(error), debug=debug)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes it for the end of input, but no command asks for input
+            return _report_internal_error(error.__cause__, debug=debug)
         with suppress(OSError):
             click.echo("callmark: interrupted.", err=True)
         return INTERRUPTED
@@ -173,8 +175,12 @@ def _run_command(arguments: list[str], *, debug: bool) -> int:
     except OSError:
         raise
     except Exception as error:
-        return _report_error(error, f"internal error ({type(error).__name__}: {error})", "--debug shows the traceback.", debug=debug)
+        return _report_internal_error(error, debug=debug)
     return status if isinstance(status, int) else 0
+
+
+def _report_internal_error(error: Exception, *, debug: bool) -> int:
+    return _report_error(error, f"internal error ({type(error).__name__}: {error})", "--debug shows the traceback.", debug=debug)
 
 
 def _prepare_streams() -> None:
