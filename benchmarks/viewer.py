@@ -22,7 +22,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser settings are in tests/
 
 from playwright.sync_api import Browser, Page, sync_playwright
-from tests.viewer.conftest import FLAGS, viewer_process
+from tests.browser import FLAGS, find_browser
+from tests.viewer.conftest import viewer_process
 
 from callmark.formats import write_lines
 from callmark.grading.settings import GradingSettings
@@ -115,7 +116,7 @@ def main() -> int:
         runs = write_runs(folder, options.cases)
         size = sum(path.stat().st_size for path in runs.rglob("*.jsonl"))
         print(f"{options.cases:,} cases in each of two runs, {size / 1e6:,.0f} MB of predictions and grades; longest of {options.times}")
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         with viewer_process(runs) as address:
             missed = first_screens(browser, address)
             page = opened(browser, f"{address}#run=base", "charts")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import callmark
+from tests.browser import FLAGS, MISSING, find_browser
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -19,8 +19,6 @@ LOADED = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//|<link\b[^>]*\bhref=[\"']?(?:https?:)?//", re.IGNORECASE
 )
 IMPORTED = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", re.IGNORECASE)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +67,9 @@ def test_pages_left_out_of_the_site_exist() -> None:
 
 
 def test_search_works_from_disk(site: Path) -> None:
-    chromium = shutil.which("chromium")
+    chromium = find_browser()
     if chromium is None:
-        pytest.skip("no browser: apt-get install chromium")
+        pytest.skip(MISSING)
     api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)

@@ -4,7 +4,6 @@ The browser's event loop runs in this thread while it is open, so it is closed a
 """
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,13 +15,11 @@ import pytest
 
 from callmark.runs.run import Run
 from callmark.viewer.report import write_report
+from tests.browser import FLAGS, MISSING, find_browser
 from tests.viewer.example_runs import desk_run, shop_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 # Records every sign that text from data was executed as script; installed before the page runs. Playwright itself needs `eval`; a page that
 # called it would violate its policy.
@@ -54,9 +51,9 @@ class Opener(Protocol):
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator["Browser"]:
-    chromium = shutil.which("chromium")
+    chromium = find_browser()
     if chromium is None:
-        pytest.skip("no browser: apt-get install chromium")
+        pytest.skip(MISSING)
     api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)

@@ -457,7 +457,7 @@ HOSTILE = [
 def test_repetitive_text_is_parsed_in_linear_time(format_name: str) -> None:
     for unit in HOSTILE:
         for head in ("", f"x{unit}<tool_call>{{"):
-            assert _seconds(head + unit * (40_000 // len(unit)), format_name) < 1, (head, unit)
+            assert _seconds(head + unit * (20_000 // len(unit)), format_name) < 0.5, (head, unit)
 
 
 @pytest.mark.parametrize(
