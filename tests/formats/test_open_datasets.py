@@ -162,7 +162,7 @@ class TestWhen2Call:
             ),
             (
                 {"messages": [{"role": "user", "content": "x"}], "tools": ['{"name": "f"}']},
-                "expected a message of the assistant at the end",
+                "expected an assistant message at the end",
             ),
         ],
     )
