@@ -231,7 +231,11 @@ DEFINED = "is not defined in an earlier row."
         ([TOOLS, CONVERSATION, record(-1)], 3, "source.message: there is no message -1: conversation 'c' has 5 messages."),
         ([TOOLS, CONVERSATION, record(1, 2)], 3, "source.call: there is no call 2: message 1 of conversation 'c' has 2 calls."),
         ([TOOLS, CONVERSATION, record(4, 0)], 3, "source.call: there is no call 0: message 4 of conversation 'c' has 0 calls."),
-        ([TOOLS, CONVERSATION, record(2, None)], 3, "source.message: expected an assistant message, but message 2 of conversation 'c' is not one."),
+        (
+            [TOOLS, CONVERSATION, record(2, None)],
+            3,
+            "source.message: expected an assistant message, but message 2 of conversation 'c' is not one.",
+        ),
         ([TOOLS, CONVERSATION, record(1, "0")], 3, "source.call: expected an integer, got a string."),  # type: ignore[arg-type]
         ([TOOLS, CONVERSATION, record(source=3)], 3, "source: expected an object, got a number."),
         ([TOOLS, CONVERSATION, {"id": "r", "expected_output": {}}], 3, "missing key 'source'."),
