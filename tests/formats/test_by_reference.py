@@ -243,7 +243,7 @@ DEFINED = "is not defined in an earlier row."
         (
             [TOOLS, CONVERSATION, record(messages=[])],
             3,
-            "messages: expected a record, whose messages and tools are those of its conversation",
+            "messages: a record cannot have its own messages or tools",
         ),
         ([TOOLS, {**TOOLS, "id": 1}, CONVERSATION, record()], 2, "expected a row with only the key tools, but it also has id."),
         ([{"tools": {"id": "w"}}, CONVERSATION, record()], 1, "tools: missing key 'tools'."),

@@ -48,11 +48,11 @@ def read_case(row: Any, **options: Any) -> Case:
     [
         (preference(chosen=[]), "chosen: expected an assistant message, got an empty list"),
         (preference(chosen=[user("x")]), "chosen: expected an assistant message, got a message with the role 'user'"),
-        (preference(chosen=5), "chosen: expected a list of messages or a text, got a number"),
+        (preference(chosen=5), "chosen: expected a list of messages or a string, got a number"),
         (preference(chosen=TWO_STEPS), "chosen: expected one assistant turn, got calls in several turns"),
         (preference(chosen=[{"content": "x"}]), "chosen[0]: missing key 'role'"),
         (preference(prompt=None, chosen=[ASK, BONN], rejected=[ASK, BONN]), "expected two outputs, got the same messages on both sides"),
-        (preference(prompt=None, chosen="a", rejected="b"), "prompt is missing: the sides are texts"),
+        (preference(prompt=None, chosen="a", rejected="b"), "prompt is missing: the two sides are strings"),
         (dpo(preferred_output=TWO_STEPS), "preferred_output: expected one assistant turn, got calls in several turns"),
         (dpo(input={"tools": []}), "input: missing key 'messages'"),
         (completion(completion=[]), "completion: expected an assistant message, got an empty list"),
