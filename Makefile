@@ -129,7 +129,7 @@ $(PEERS)/frameworks/%/installed: pyproject.toml
 	@$(PEERS)/frameworks/$*/bin/python $(PEER_PIP) $(FRAMEWORK_$*) -e .
 	@touch $@
 
-frameworks: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed)   ## put the same agent under test in six frameworks and by hand, and compare calls and grades
+frameworks: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed)   ## test the same agent in six frameworks and in callmark's own loop, and compare calls and grades
 	$(BIN)/python -m tests.frameworks --environments $(PEERS)/frameworks
 
 # Versions of the MCP SDK, with what its tests need.

@@ -221,7 +221,7 @@ def test_viewer_says_which_metrics_it_does_not_compute(folder: Path, server: Cha
     runs = RunCollection("runs")
     for name, metric in (("theirs", "call.score"), ("talk", "process.reliability")):
         data = runs.open_run(name).run_data()
-        assert data["problem"] == "The metrics of evil:score appear when the run is graded, because viewing it imports no code."
+        assert data["problem"] == "The metrics of evil:score appear when the run is graded, because the viewer imports no code."
         assert metric in [found["name"] for found in data["metrics"]]
 
 

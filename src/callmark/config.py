@@ -171,7 +171,7 @@ def _with_reply_checks(settings: GradingSettings, table: Any) -> GradingSettings
     if not table:
         return settings
     if "checks" in settings.options.get("reply", {}):
-        raise BadInput("the checks of replies are given twice: in [reply] and in [evaluators.reply]", "Keep those in [reply].")
+        raise BadInput("reply checks are set twice: in [reply] and in [evaluators.reply]", "Keep those in [reply].")
     checks = _without_dates(table)
     try:
         read_reply_checks(checks, "[reply]")

@@ -153,7 +153,7 @@ def test_demo_replaces_its_own_files_and_no_others(cli: Cli, tmp_path: Path) -> 
     (tmp_path / "eval.jsonl").write_text("mine\n")
     done = cli("demo", "hotel", "-o", tmp_path)
     assert done.status == 2
-    assert done.err.startswith(f"callmark: {tmp_path}/eval.jsonl exists, and the demo did not write it.\n")
+    assert done.err.startswith(f"callmark: {tmp_path}/eval.jsonl already exists, and was not written by the demo.\n")
     assert (tmp_path / "eval.jsonl").read_text() == "mine\n"
 
 

@@ -55,7 +55,7 @@ def test_openapi_file_gives_mocked_results_marked_as_such(cli: Cli) -> None:
 def test_store_with_other_customers_is_refused_first(cli: Cli, tmp_path: Path) -> None:
     completed = cli("synth", "--tools", f"mcp:{sys.executable} -m callmark.worlds.retail --seed 11", "-n", "2", "-o", tmp_path / "out")
     assert completed.status == 2
-    assert "its customers, products and orders are not those of the plans" in completed.err
+    assert "its customers, products and orders differ from those of the plans" in completed.err
     assert not (tmp_path / "out").exists()
 
 

@@ -88,7 +88,7 @@ def pydantic_ai(*parts: Any, kind: str = "response") -> Any:
         ),
         (
             {"run_type": "llm", "inputs": {"prompts": ["Human: hi"]}, "outputs": {}},
-            "inputs: expected messages, the messages are there only as text",
+            "inputs: expected messages, got them only as text",
         ),
         (
             {"run_type": "llm", "inputs": {"messages": [[], []]}, "outputs": {}},
@@ -253,7 +253,7 @@ def test_samples_of_an_archive_come_in_the_order_of_epoch_and_id(tmp_path: Path)
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (archive(**{"header.json": {}}), "expected a log of inspect-ai, got an archive without samples"),
+        (archive(**{"header.json": {}}), "expected an inspect-ai log, got an archive without samples"),
         (archive(**{"samples/1_epoch_1.json": inspect()})[:60], "the archive is truncated or damaged"),
         (archive(**{"samples/1_epoch_1.json": b" " * (1 << 25) + b"{}"}), "the archive expands to a row of more than 32 MiB"),
     ],

@@ -162,7 +162,7 @@ class TestWhen2Call:
             ),
             (
                 {"messages": [{"role": "user", "content": "x"}], "tools": ['{"name": "f"}']},
-                "expected a message of the assistant at the end",
+                "expected an assistant message at the end",
             ),
         ],
     )
@@ -196,7 +196,7 @@ class TestHammerBench:
         "messages, reason",
         [
             ([], "messages: expected a 'function call' at the end, got no messages"),
-            (HAMMERBENCH["messages"][:3], "messages: expected a 'function call' at the end, got a message of 'assistant'"),
+            (HAMMERBENCH["messages"][:3], "messages: expected a 'function call' at the end, got a message with the role 'assistant'"),
             (
                 [{"role": "narrator", "content": "x"}, HAMMERBENCH["messages"][-1]],
                 "messages.0..role: unknown role 'narrator', expected user",

@@ -76,7 +76,7 @@ def test_what_is_left_out_is_reported(cli: Cli, tmp_path: Path) -> None:
     row = task(TRANSFER, {**TRANSFER, "requestor": "user"}, initial_state={"message_history": []})
     done = cli("stats", write_rows(tmp_path / "tasks.jsonl", row), "--json")
     assert json.loads(done.out)["tool_calls"]["total"] == 1
-    sentence = "left out: initial states (data and messages before the conversation) (1), calls of the simulated user's own tools (1)."
+    sentence = "ignored: initial states (data and messages before the conversation) (1), calls of the simulated user's own tools (1)."
     assert sentence in done.err
 
 
@@ -93,7 +93,7 @@ def test_a_task_without_actions_has_no_expected_calls(criteria: Any) -> None:
 @pytest.mark.parametrize(
     "row, reason",
     [
-        (task(instructions=" "), "user_scenario.instructions: expected what the user wants, got nothing"),
+        (task(instructions=" "), "user_scenario.instructions: expected text that says what the user wants, got none"),
         (task(instructions=5), "user_scenario.instructions: expected"),
         (
             task({**TRANSFER, "requestor": "narrator"}),

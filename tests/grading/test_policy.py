@@ -134,7 +134,7 @@ def test_rules_metric_is_the_share_of_rules_that_are_followed() -> None:
         ({"once_per_confirmation": "*"}, [YES, "a", "b"], "b was called after a confirmation that was already used for a"),
         ({"once_per_confirmation": "*"}, ["a"], "a was called without an earlier confirmation"),
         ({"never": "a > b"}, ["a", "b"], "b was called"),
-        ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was matching call number 2, expected at most 1"),
+        ({"at_most": {"times": 1, "calls": "*"}}, ["a", "b"], "b was call number 2 to match the rule, expected at most 1"),
     ],
 )
 def test_note_describes_the_violation(condition: dict[str, Any], steps: list[str], how: str) -> None:

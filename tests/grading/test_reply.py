@@ -226,7 +226,7 @@ def test_checks_that_no_evaluator_evaluates_are_reported(tmp_path: Path, cli: Cl
         ("reply = 5\n", "reply: expected a table, got 5"),
         (
             "[reply]\nmax_words = 5\n[evaluators.reply]\nchecks = {max_words = 6}\n",
-            "the checks of replies are given twice: in [reply] and in [evaluators.reply]",
+            "reply checks are set twice: in [reply] and in [evaluators.reply]",
         ),
     ],
 )

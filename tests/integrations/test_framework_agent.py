@@ -209,7 +209,7 @@ def test_limit_of_steps_ends_the_conversation() -> None:
     [
         ("agent", "crash", "theirs:their_agent:agent raised ZeroDivisionError"),
         ("broken", "hi", "theirs:their_agent:broken raised KeyError: 'no model' (their_agent.py:19)"),
-        ("wrong", "hi", "theirs:their_agent:wrong returned str, which is not an agent of their-framework"),
+        ("wrong", "hi", "theirs:their_agent:wrong returned str, which is not an agent from their-framework"),
         ("agent", "unreadable", "theirs:their_agent:agent returned messages that cannot be read: "),
     ],
 )
@@ -229,7 +229,7 @@ def test_any_other_problem_is_an_error(name: str, text: str, problem: str) -> No
         (
             "their_agent:number",
             False,
-            "theirs:their_agent:number: expected an agent of their-framework, or a function that returns one, got int",
+            "theirs:their_agent:number: expected an agent from their-framework, or a function that returns one, got int",
         ),
         ("their_agent:two", True, "theirs:their_agent:two needs 2 arguments"),
         ("their_agent:agent", True, "theirs:their_agent:agent has its own tools, so --tools cannot be used with it"),

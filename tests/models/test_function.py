@@ -223,7 +223,7 @@ def test_too_many_hanging_calls_are_fatal(agent: Write, monkeypatch: pytest.Monk
     async def run() -> None:
         async with FunctionModel(f"{name}:answer", timeout=0.05) as model:
             await asyncio.gather(*[model.predict(CASE) for _ in range(3)], return_exceptions=True)
-            with pytest.raises(ModelError, match="is not called any more: 3 calls never returned") as error:
+            with pytest.raises(ModelError, match="is no longer called: 3 calls never returned") as error:
                 await model.predict(CASE)
             assert error.value.fatal
             sys.modules[name].awake.set()

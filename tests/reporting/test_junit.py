@@ -150,7 +150,7 @@ def test_markdown_names_what_broke_and_links_to_the_report() -> None:
     text = markdown("tuned", CHECKS, results, coverage="scored 3 of 4", baseline="runs/base", report="https://ci.example/runs/1?a=b#x")
     assert "2 of 3 thresholds met (scored 3 of 4), compared with `runs/base`.\n" in text
     assert text.endswith(
-        "2 of 5 cases failed, 1 error; 1 of them passed in the baseline.\n\n| | case | what broke |\n|---|---|---|\n"
+        "2 of 5 cases failed, 1 error; 1 of them passed in the baseline.\n\n| | case | what went wrong |\n|---|---|---|\n"
         f"| new | `z` | `broke` |\n| failed | `create-02` | `3 of 4 trials failed: {WRONG} (and 1 more)` |\n"
         "| error | `close-01` | `HTTP 503` |\n\n[Open the report](https://ci.example/runs/1?a=b#x)\n"
     )
@@ -186,7 +186,7 @@ def test_text_from_data_is_only_ever_code_in_markdown(hostile: str) -> None:
     assert heading == [("text", "✅ callmark gate: "), *code]
     assert sentence == [("text", "1 of 1 threshold met, compared with "), *code, ("text", ".")]
     head = [[], [("text", "threshold")], [("text", "result")]]
-    cases = [[("text", "1 of 1 case failed; 1 of them passed in the baseline.")], [], [("text", "case")], [("text", "what broke")]]
+    cases = [[("text", "1 of 1 case failed; 1 of them passed in the baseline.")], [], [("text", "case")], [("text", "what went wrong")]]
     assert cells[:-3] == [*head, [("text", "✓")], code, code, *cases, [("text", "new")]]
     assert cells[-3:-1] == [code, code]
     assert cells[-1] == [("text", "Open the report")]

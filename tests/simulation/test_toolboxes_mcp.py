@@ -433,5 +433,5 @@ def test_state_is_not_read_from_a_server_that_conversations_share_and_change(
 
 def test_sharing_without_a_server_is_refused() -> None:
     for share, option in ((True, "--share-server"), (False, "--no-share-server")):
-        with pytest.raises(BadInput, match=f"^{option} has no effect: none of the tools are those of a server"):
+        with pytest.raises(BadInput, match=f"^{option} has no effect: none of the tools come from a server"):
             open_tools(["python:json"], keys=Keys(), share_server=share)

@@ -63,13 +63,19 @@ def test_good_plan_is_simulated_with_values_of_earlier_results(cli: Cli) -> None
 @pytest.mark.parametrize(
     "bad, reason",
     [
-        ("I cannot do that.", "not a plan in the form that was asked for"),
+        ("I cannot do that.", "not a plan in the requested form"),
         ({"wish": "x", "calls": []}, "expected a wish and 1 to 8 calls, got 0"),
         ({"wish": "x", "calls": [{"name": "fly"}]}, "call 1: unknown tool 'fly'"),
         ({"wish": "x", "calls": [{"name": "get_book"}]}, 'call 1: get_book: : "book_id" is a required property'),
         ({"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": 7}}]}, "call 1: get_book: book_id: "),
-        ({"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "B-1"}}]}, "is neither said by the user nor in a result"),
-        ({"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "{{1.id}}"}}]}, "refers to a call that is not before it"),
+        (
+            {"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "B-1"}}]},
+            "is not a value that the user says or a result has",
+        ),
+        (
+            {"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "{{1.id}}"}}]},
+            "refers to a call that does not come before it",
+        ),
         (
             {**GOOD, "calls": [GOOD["calls"][0], {"name": "get_book", "arguments": {"book_id": "{{1.book_id}}"}}]},
             "the result of call 1 has no field book_id",

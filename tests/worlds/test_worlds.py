@@ -32,7 +32,7 @@ def test_store_with_another_seed_does_not_fit_the_plans() -> None:
     default, other = Store(), Store(8)
     try:
         RetailWorld().check_state(default.state())
-        with pytest.raises(BadInput, match="are not those of the plans"):
+        with pytest.raises(BadInput, match="differ from those of the plans"):
             RetailWorld().check_state(other.state())
     finally:
         default.close()

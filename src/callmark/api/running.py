@@ -320,7 +320,7 @@ def _prepare_simulation(
     keys = Keys.here()
     pass_on(env, keys)
     selection = select_cases(scenarios, limit=limit, trials=trials, scenarios=True)
-    chosen = choose_models(agents, configured.models, settings)
+    chosen = choose_models(agents, configured.models, settings, noun="agent")
     sources = [configured.found if label else "" for label, _ in chosen]
     specs = (tools,) if isinstance(tools, str) else tuple(tools)
     folder = fspath(out) if out is not None else None

@@ -107,7 +107,7 @@ class DatasetReader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.rejects.__exit__(kind, error, trace)
         for left_out in (dataset.left_out for dataset in self._opened if dataset.left_out):
-            print_warning(f"left out: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}.")
+            print_warning(f"ignored: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}.")
         if self.bad_rows:
             from callmark.reporting.safety import escape_breaks
 

@@ -238,7 +238,7 @@ class DemoFiles:
         known = self._known()
         for path in self._paths:
             if path.exists() and (not path.is_file() or known.get(path.name) != _digest(path)):
-                raise BadInput(f"{path} exists, and the demo did not write it", "Pass another folder with -o DIR.")
+                raise BadInput(f"{path} already exists, and was not written by the demo", "Pass another folder with -o DIR.")
 
     def remember(self) -> None:
         """Store the digests of the files that exist."""

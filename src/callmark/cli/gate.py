@@ -58,7 +58,7 @@ _PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=
 )
 @option("--junit", group="Output", metavar="FILE", help="Write JUnit XML: a test for each threshold and for each case.")
 @option("--summary", group="Output", metavar="FILE", help="Append a Markdown summary to FILE, for example for a pull request.")
-@option("--report-url", group="Output", metavar="URL", help="Address of the report, to which the summary links.")
+@option("--report-url", group="Output", metavar="URL", help="URL of the report; the summary links to it.")
 @option("--list", "list_metrics", group="Output", is_flag=True, help="List the metrics of the run and exit.")
 @option("--json", "as_json", group="Output", is_flag=True, help=JSON_HELP)
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")

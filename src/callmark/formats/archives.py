@@ -25,7 +25,7 @@ def archive_rows(file: IO[bytes], name: str, *, limit: int) -> Iterator[bytes]:
         with zipfile.ZipFile(file) as archive:
             members = sorted((found for found in map(_sample_order, archive.namelist()) if found is not None), key=lambda found: found[0])
             if not members:
-                raise BadInput(f"{name}: expected a log of inspect-ai, got an archive without samples")
+                raise BadInput(f"{name}: expected an inspect-ai log, got an archive without samples")
             for _, member in members:
                 yield _read_member(archive, member, name, limit)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:

@@ -79,7 +79,7 @@ def define(row: bytes, place: Place, context: ReadContext) -> bool:
     check_utf8(row)
     fields = _decode_fields(row)
     if len(fields) > 1:
-        raise BadInput(f"expected a row with only the key {next(iter(fields))}, got also {', '.join(list(fields)[1:4])}")
+        raise BadInput(f"expected a row with only the key {next(iter(fields))}, but it also has {', '.join(list(fields)[1:4])}")
     if "tools" in fields:
         tools = _decode(_decode_tools, fields["tools"], "tools")
         context.references.add_tools(_read_id(tools.id, "tools"), bytes(tools.tools), place, context.read_tools(bytes(tools.tools)))
@@ -105,7 +105,7 @@ def read_record(row: bytes, place: Place, context: ReadContext) -> tuple[Case, H
         raise BadInput(explain_validation_error(str(error))) from None
     own = [key for key in _OWN_INPUT if key in _decode_fields(row)]
     if own:
-        raise BadInput(f"{own[0]}: expected a record, whose messages and tools are those of its conversation, got a row with its own")
+        raise BadInput(f"{own[0]}: a record cannot have its own messages or tools, because it takes them from its conversation")
     if bytes(wire.expected_output) == b"null":
         raise BadInput("expected_output: expected an object, got null")
     source = Source(wire.source.conversation, wire.source.message, wire.source.call)
@@ -220,18 +220,18 @@ def _check_source(source: Source, conversation: Conversation) -> None:
     """Raise `BadInput` for a message or call that the conversation does not have."""
     name, count = repr(source.conversation[:_SHOWN_ID]), len(conversation.messages)
     if not 0 <= source.message < count:
-        raise BadInput(f"source.message: {source.message:,} is missing: conversation {name} has {pluralize(count, 'message')}")
+        raise BadInput(f"source.message: there is no message {source.message:,}: conversation {name} has {pluralize(count, 'message')}")
     message = conversation.messages[source.message]
     if not message.calls and message.role != "assistant":
-        raise BadInput(f"source.message: expected a message of the assistant, got {source.message:,} of conversation {name}")
+        raise BadInput(f"source.message: expected an assistant message, but message {source.message:,} of conversation {name} is not one")
     if source.call is not None and not 0 <= source.call < len(message.calls):
         calls = pluralize(len(message.calls), "call")
-        raise BadInput(f"source.call: {source.call:,} is missing: message {source.message:,} of conversation {name} has {calls}")
+        raise BadInput(f"source.call: there is no call {source.call:,}: message {source.message:,} of conversation {name} has {calls}")
 
 
 def _read_id(name: str, where: str) -> str:
     if not name:
-        raise BadInput(f"{where}.id: expected a string that is not empty")
+        raise BadInput(f"{where}.id: expected a non-empty string")
     return name
 
 

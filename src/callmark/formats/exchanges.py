@@ -81,10 +81,10 @@ def output_calls(messages: Sequence[Message], field: str) -> tuple[Call, ...]:
     """Return the calls of the assistant's turn that an output is. An output of another role, and calls after the turn, raise `BadInput`."""
     turn = _first_turn(messages)
     if not turn:
-        found = f"a message of {messages[0].role[:40]!r}" if messages else "an empty list"
-        raise BadInput(f"{field}: expected a message of the assistant, got {found}")
+        found = f"a message with the role {messages[0].role[:40]!r}" if messages else "an empty list"
+        raise BadInput(f"{field}: expected an assistant message, got {found}")
     if any(message.calls for message in messages[len(turn) :]):
-        raise BadInput(f"{field}: expected one turn of the assistant, got calls in several turns", _EXPAND_HINT)
+        raise BadInput(f"{field}: expected one assistant turn, got calls in several turns", _EXPAND_HINT)
     return tuple(call for message in turn for call in message.calls)
 
 
@@ -116,7 +116,7 @@ def message_texts_of(value: Raw, field: str, role: str) -> list[Text]:
         case b'"':
             return [_encode({"role": role, "content": value})]
         case _:
-            raise wrong_type(value, field, "a list of messages or a text")
+            raise wrong_type(value, field, "a list of messages or a string")
 
 
 def read_output(texts: Sequence[Text], tools: Sequence[Tool], field: str) -> list[Text]:

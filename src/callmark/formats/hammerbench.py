@@ -65,7 +65,7 @@ def _read(row: bytes, place: Place, context: ReadContext, *, snapshots: bool) ->
     except msgspec.ValidationError as error:
         raise BadInput(explain_validation_error(str(error))) from None
     if not wire.messages or wire.messages[-1].role != _CALL_ROLE:
-        found = f"a message of {wire.messages[-1].role[:40]!r}" if wire.messages else "no messages"
+        found = f"a message with the role {wire.messages[-1].role[:40]!r}" if wire.messages else "no messages"
         raise BadInput(f"messages: expected a 'function call' at the end, got {found}")
     texts: list[bytes] = []
     for index, message in enumerate(wire.messages[:-1]):

@@ -70,7 +70,7 @@ def _sides(wire: _Row) -> tuple[Sequence[Text], Sequence[Text], Sequence[Text]]:
     if bytes(wire.prompt) != b"null":
         return message_texts_of(wire.prompt, "prompt", "user"), chosen, rejected
     if bytes(wire.chosen).startswith(b'"') or bytes(wire.rejected).startswith(b'"'):
-        raise BadInput("prompt is missing: the sides are texts, so it is not known where the outputs begin", _PROMPT_HINT)
+        raise BadInput("prompt is missing: the two sides are strings, so callmark cannot tell where the outputs begin", _PROMPT_HINT)
     pairs = zip(chosen, rejected, strict=False)
     common = len(list(takewhile(lambda pair: _decode_any(pair[0]) == _decode_any(pair[1]), pairs)))
     if common == len(chosen) or common == len(rejected):

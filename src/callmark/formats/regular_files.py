@@ -21,7 +21,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISLNK, "a link"),
 )
-_HINT = "Someone else may have prepared this folder. Replace it with a regular file, or restore it from where the folder came from."
+_HINT = "Someone else may have prepared this folder. Replace it with a regular file, or copy it again from the original folder."
 
 
 def open_regular(path: str, name: str, *, buffering: int = BUFFER) -> io.BufferedReader:

@@ -115,7 +115,9 @@ class _ItemReader:
         elif kind in _SERVER_ITEMS:
             self._open().parts.append(known_part(kind))
         elif kind == "item_reference":
-            raise BadInput(f"{where}: the item is stored on the server, and may be a tool call", "Save the items themselves.")
+            raise BadInput(
+                f"{where}: the item is stored on the server, and may be a tool call", "Save the full items instead of references to them."
+            )
         elif not kind:
             raise BadInput(f"{where}: type is missing")
         else:

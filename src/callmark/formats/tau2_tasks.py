@@ -83,7 +83,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Case:
         raise BadInput(explain_validation_error(str(error))) from None
     instructions = _instructions(wire.user_scenario.instructions)
     if not instructions.strip():
-        raise BadInput("user_scenario.instructions: expected what the user wants, got nothing")
+        raise BadInput("user_scenario.instructions: expected text that says what the user wants, got none")
     if wire.initial_state:
         context.left_out[_INITIAL_STATES] += 1
     raw_tools, tools = context.default_tools

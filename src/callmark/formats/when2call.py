@@ -79,7 +79,7 @@ def _read(row: bytes, place: Place, context: ReadContext) -> Exchange:
         return Exchange(name, prompt, [_answer(wire)], tools, place, row, "answers", _BEHAVIORS[wire.correct_answer])
     messages = wire.messages or []
     if not messages or messages[-1].role != "assistant":
-        raise BadInput("messages: expected a message of the assistant at the end")
+        raise BadInput("messages: expected an assistant message at the end")
     *prompt, last = message_list(messages)
     return Exchange(name, prompt, [last], tools, place, row, f"messages[{len(messages) - 1}]")
 

@@ -91,7 +91,7 @@ class Framework(Struct, frozen=True):
     @property
     def provider(self) -> AgentProvider:
         """The kind of agent for the registry."""
-        return AgentProvider(self.name, self._open, f"an agent of {self.package}", actions=self._actions, has_prompt=True)
+        return AgentProvider(self.name, self._open, f"an agent built with {self.package}", actions=self._actions, has_prompt=True)
 
     def _open(self, options: str | None, settings: AgentSettings) -> "FrameworkAgent":
         return FrameworkAgent(self, options or "", settings)
@@ -161,7 +161,7 @@ class FrameworkAgent:
     def _check_function(self) -> bool:
         """Return whether the function that makes the agent takes tools; raise `BadInput` for anything else."""
         article = "an" if self._framework.noun[0] in "aeiou" else "a"
-        expected = f"{article} {self._framework.noun} of {self._framework.package}, or a function that returns one"
+        expected = f"{article} {self._framework.noun} from {self._framework.package}, or a function that returns one"
         if not callable(self._source):
             raise BadInput(f"{self._spec}: expected {expected}, got {type(self._source).__name__}")
         try:
@@ -181,7 +181,7 @@ class FrameworkAgent:
         if error is not None:
             raise ModelError(f"{self._spec} raised {describe_error(error)}")
         if not self._framework.is_agent(agent):
-            raise ModelError(f"{self._spec} returned {type(agent).__name__}, which is not an agent of {self._framework.package}")
+            raise ModelError(f"{self._spec} returned {type(agent).__name__}, which is not an agent from {self._framework.package}")
         return agent
 
     async def _run(self, function: Callable[[], Any], *, is_async: bool = True) -> tuple[Any, BaseException | None]:

@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "callmark(cases, *, model=..., agent=..., predictions=..., trials=1, min={}, max_errors=0): "
-        "run a model or an agent on the cases of a file, and fail a test for each case that it does not pass.",
+        "run a model or an agent on the cases of a file, with one test per case.",
     )
 
 

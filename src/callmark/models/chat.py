@@ -62,7 +62,7 @@ class ChatModel:
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
         """Send one request and return the prediction in its response. The caller handles retries."""
-        assert self._client is not None, "enter the model before it predicts"
+        assert self._client is not None, "open the model with `async with` before it predicts"
         try:
             token = {"Authorization": f"Bearer {await self._token.current()}"} if self._token else None
             response = await self._client.post(request_body(case, self._spec.name, self._settings), headers=token)

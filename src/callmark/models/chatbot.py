@@ -125,7 +125,7 @@ class ChatbotModel:
 
     async def _send(self, method: str, url: str, body: Any, values: Mapping[str, Any]) -> HttpResponse:
         """Return a successful response, without keys."""
-        assert self._client is not None, "enter the model before it predicts"
+        assert self._client is not None, "open the model with `async with` before it predicts"
         content = None if body is None else dump(fill(body, values, self._variables.__getitem__)).encode()
         headers = {name: str(fill(text, values, self._variables.__getitem__) or "") for name, text in self._endpoint.headers.items()}
         until = DONE if self._endpoint.stream else None

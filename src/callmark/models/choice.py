@@ -15,14 +15,14 @@ ModelChoice = str | ModelSettings | Sequence[str | ModelSettings]
 
 
 def choose_models(
-    models: ModelChoice, configured: Mapping[str, ModelSettings], settings: Mapping[str, Any] | None = None
+    models: ModelChoice, configured: Mapping[str, ModelSettings], settings: Mapping[str, Any] | None = None, *, noun: str = "model"
 ) -> list[NamedModel]:
     """Return each model with its configured name. `settings` override those of every model; `params` are merged.
 
-    A word that is neither a spec nor a configured name raises `BadInput` with the closest name.
+    A word that is neither a spec nor a configured name raises `BadInput` with the closest name; it says `noun`.
     """
     listed = [models] if isinstance(models, str | ModelSettings) else models
-    return [(name, override(model, settings)) for name, model in (_choose(model, configured) for model in listed)]
+    return [(name, override(model, settings)) for name, model in (_choose(model, configured, noun) for model in listed)]
 
 
 def override(model: ModelSettings, settings: Mapping[str, Any] | None) -> ModelSettings:
@@ -55,10 +55,10 @@ def resolve_model(model: str | ModelSettings, configured: Mapping[str, ModelSett
     return (model, configured[model]) if model in configured else (None, ModelSettings(model=model))
 
 
-def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings]) -> NamedModel:
+def _choose(model: str | ModelSettings, configured: Mapping[str, ModelSettings], noun: str) -> NamedModel:
     if isinstance(model, str) and configured and model not in configured and ":" not in model:
         raise BadInput(
-            f"unknown model {model!r}{did_you_mean(model, configured)}",
-            f"Models in callmark.toml: {', '.join(configured)}. Other models need a provider prefix, such as openai:NAME.",
+            f"unknown {noun} {model!r}{did_you_mean(model, configured)}",
+            f"Names in callmark.toml: {', '.join(configured)}. Other {noun}s need a prefix, such as openai:NAME.",
         )
     return resolve_model(model, configured)

@@ -77,7 +77,7 @@ class LocalModel:
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
         """Return the prediction; raise `ModelError` if the conversation exceeds the context length or the process has exited."""
-        assert self._chat is not None, "enter the model before it predicts"
+        assert self._chat is not None, "open the model with `async with` before it predicts"
         assert self._server is not None
         try:
             return await self._chat.predict(case, trial=trial)

@@ -59,6 +59,11 @@ def model_actions(settings: ModelSettings, keys: Keys, *, source: str = "", give
     return named_by(source, spec.provider.actions(spec, settings, keys, given=given))
 
 
+def lacks_scheme(text: str) -> bool:
+    """Return whether a text looks like an address without `http://`, such as `localhost:8000/v1`."""
+    return _WITHOUT_SCHEME.match(text) is not None
+
+
 def is_provider(name: str) -> bool:
     """Return whether specs may start with this word. Nothing is imported."""
     return name in _SCHEMES or registry.is_known("models", name)
@@ -93,7 +98,7 @@ def _refuse_unknown(text: str, word: str, keys: Keys) -> NoReturn:
         raise BadInput("the model is empty", hint)
     if "://" in text:
         raise BadInput(f"expected a URL that starts with http:// or https://, as in {_ADDRESS}, got {shown}")
-    if _WITHOUT_SCHEME.match(text):
+    if lacks_scheme(text):
         raise BadInput(f"{shown} looks like a URL without http://; expected a URL like {_ADDRESS}")
     near = did_you_mean(word, names) or suggest_python(shown, "FUNCTION")
     if ":" not in text:

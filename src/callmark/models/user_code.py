@@ -45,7 +45,7 @@ class UserCode:
         `is_async`: the function is known to return an awaitable without blocking.
         """
         if self._threads.hanging >= MAX_HANGING:
-            raise ModelError(f"{self._name} is not called any more: {pluralize(MAX_HANGING, 'call')} never returned", fatal=True)
+            raise ModelError(f"{self._name} is no longer called: {pluralize(MAX_HANGING, 'call')} never returned", fatal=True)
         try:
             async with asyncio.timeout(self._timeout):
                 value, error = await (self._await(function) if is_async else self._threads.call(function))

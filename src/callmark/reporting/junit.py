@@ -81,7 +81,7 @@ def _failed_cases(cases: CaseResults) -> Iterator[str]:
     since = f"; {len(broken):,} of them passed in the baseline" if broken else ""
     yield f"{count_outcomes(cases.outcomes)}{since}."
     if failed:
-        yield from ("", "| | case | what broke |", "|---|---|---|")
+        yield from ("", "| | case | what went wrong |", "|---|---|---|")
         yield from (_row("new" if each.case in broken else each.status, each.case, each.message) for each in failed[:_MAX_LISTED])
     if len(failed) > _MAX_LISTED:
         yield from ("", f"And {pluralize(len(failed) - _MAX_LISTED, 'case')} more.")

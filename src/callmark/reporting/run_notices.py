@@ -64,7 +64,7 @@ def no_calls_notice(info: PredictionsInfo) -> str:
         return ""
     said = f"{short_name(info.name, _MAX_NAME)}: {texts.parsed:,} text predictions, no tool call found in any of them."
     if not texts.unrecognized:
-        return f"{said} They contain no marker of a known format either: check that they are what the model wrote."
+        return f"{said} They contain no marker of a known format either: check that they are the unchanged output of the model."
     marker, count = max(texts.unrecognized.items(), key=lambda item: item[1])
     said = f"{said} {count:,} contain {one_line(marker, _MAX_NAME)}"
     if info.parse in (None, AUTO):

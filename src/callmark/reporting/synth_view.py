@@ -30,13 +30,13 @@ def show_synthesis(console: Console, report: SynthesisReport, out: str, quoted: 
     if report.mocked:
         console.print('  Tool results are mocked from schemas; every row is marked with "results": "mocked"', style="dim")
     if report.judged_by_calls:
-        console.print(f"  {report.judged_by_calls:,} checked by their calls, as the end state of their plans is unknown", style="dim")
+        console.print(f"  {report.judged_by_calls:,} checked by their calls, because the end state of their plans is unknown", style="dim")
     if report.bad_plans:
-        bad = f"{pluralize(report.bad_plans, 'bad plan')} left out, first: {one_line(report.first_bad_plan, _MAX_SENTENCE)}"
+        bad = f"{pluralize(report.bad_plans, 'invalid plan')} discarded, first: {one_line(report.first_bad_plan, _MAX_SENTENCE)}"
         console.print(Text(f"  {bad}", style="yellow"), soft_wrap=True)
     if report.refused_calls:
         refused = pluralize(report.refused_calls, "call")
-        console.print(f'  {refused} that the tools refused, as planned; such rows name them under "refused_calls"', style="dim")
+        console.print(f'  {refused} that the tools refused, as planned; their rows list them under "refused_calls"', style="dim")
     _rejections(console, report, quoted)
     _coverage(console, report.coverage)
     _shortfall(console, report)

@@ -126,7 +126,7 @@ def regrade(
     before = folder.read()
     before = structs.replace(before, tags={**before.tags, **(tags or {})})
     if is_open(folder.file(PREDICTIONS)):
-        raise BadInput(f"{folder}: in use by another process, which grades the run when it ends")
+        raise BadInput(f"{folder}: in use by another process, which will grade the run when that process ends")
     if source is not None:
         return _regrade(folder, before, source, settings, options)
     with reopen_cases(folder, before, skip_bad=options.on_bad is not None) as opened:

@@ -177,7 +177,7 @@ class Runner:
         possible = [max(1, int(most * share)) for most in wanted]
         if warn and possible != wanted:
             concurrency = f"concurrency lowered from {sum(wanted):,} to {sum(possible):,}"
-            warn(f"{concurrency}: this process may open too few files. Raise the limit with ulimit -n.")
+            warn(f"{concurrency}: the limit on open files is too low. Raise it with ulimit -n.")
         return possible
 
     async def _predict(

@@ -20,7 +20,7 @@ def read_tags(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
         if not isinstance(key, str) or not isinstance(value, str) or not _KEY.fullmatch(key):
             raise BadInput(
                 f"--tag: expected KEY or KEY=VALUE, got {f'{key}={value}' if value else key!r:.80}",
-                "A key has letters, digits and . _ / - only.",
+                "A key may contain only letters, digits and . _ / -",
             )
         if len(value) > _MAX_VALUE or not value.isprintable():
             raise BadInput(f"--tag: {key}: expected at most {_MAX_VALUE} printable characters, got {value!r:.80}")

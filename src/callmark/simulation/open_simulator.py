@@ -6,10 +6,11 @@ from msgspec import structs
 
 from callmark import registry
 from callmark.errors import BadInput
-from callmark.models.keys import Keys
+from callmark.models.keys import Keys, mask_address
 from callmark.models.model import ModelError, ModelSettings
+from callmark.models.module_files import suggest_python
 from callmark.models.provider import Spec
-from callmark.models.specs import is_provider, model_actions, read_spec
+from callmark.models.specs import is_provider, lacks_scheme, model_actions, read_spec
 from callmark.runs.cache import Cache
 from callmark.runs.manifest import SimulationSettings
 from callmark.runs.run_model import OpenedModel, redact_settings
@@ -22,6 +23,9 @@ from callmark.simulation.toolboxes.none import NoToolSource
 from callmark.simulation.users import open_user
 from callmark.trust import Action, named_by
 from callmark.types import Case, Prediction, Tool
+from callmark.wording import did_you_mean
+
+_AGENT_HINT = "Pass PROVIDER:NAME, or a name from callmark.toml. callmark simulate --help lists the kinds of agents."
 
 
 def open_simulator(
@@ -106,7 +110,18 @@ def agent_actions(settings: ModelSettings, keys: Keys, *, source: str, given: Co
     """Return what an agent would run, import or send, and needs the user's consent, as `model_actions` does."""
     if registry.is_known("agents", _name(settings)):
         return named_by(source, provider_actions(settings, keys))
+    _refuse_unknown_agent(settings.model.strip(), keys)
     return model_actions(settings, keys, source=source, given=given)
+
+
+def _refuse_unknown_agent(spec: str, keys: Keys) -> None:
+    """Raise `BadInput` for a word that is no kind of agent. An address is left to the model specs, which say what is wrong with it."""
+    name = spec.partition(":")[0]
+    if not spec or is_provider(name.lower()) or "://" in spec or lacks_scheme(spec):
+        return
+    shown = mask_address(spec, keys)
+    near = suggest_python(shown, "FUNCTION") or did_you_mean(name, [*registry.names("agents"), *registry.names("models")])
+    raise BadInput(f"unknown agent {shown!r}{near}", _AGENT_HINT)
 
 
 def user_actions(settings: ModelSettings, keys: Keys, *, source: str) -> list[Action]:

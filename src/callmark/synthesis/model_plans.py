@@ -157,7 +157,7 @@ class ModelPlannedWorld(World):
         try:
             plan = msgspec.convert(parse(found[0] if found else text), _WrittenPlan)
         except (NotStrict, msgspec.ValidationError) as problem:
-            raise BadPlanError(f"not a plan in the form that was asked for: {problem}") from None
+            raise BadPlanError(f"not a plan in the requested form: {problem}") from None
         if not plan.wish.strip() or not plan.calls or len(plan.calls) > _MAX_CALLS:
             raise BadPlanError(f"expected a wish and 1 to {_MAX_CALLS} calls, got {len(plan.calls)}")
         for number, call in enumerate(plan.calls, 1):
@@ -165,7 +165,7 @@ class ModelPlannedWorld(World):
                 raise BadPlanError(f"call {number}: unknown tool {call.name!r}")
             references = [int(match[1]) for value in _strings(call.arguments) for match in _REFERENCE.finditer(value)]
             if any(not 0 < reference < number for reference in references):
-                raise BadPlanError(f"call {number}: refers to a call that is not before it")
+                raise BadPlanError(f"call {number}: refers to a call that does not come before it")
             if not references:
                 self._check(number, Call(call.name, call.arguments))
             elif missing := self._schemas.by_name[call.name].parameters.get("required", []):
@@ -193,7 +193,7 @@ class ModelPlannedWorld(World):
             messages.append(Message("assistant", "", (call,)))
             origins = find_origins(messages, self.tool_definitions)
             if hallucinated := next((origin for origin in origins if origin.source is None), None):
-                raise BadPlanError(f"call {number}: {call.name}: {hallucinated.path} is neither said by the user nor in a result")
+                raise BadPlanError(f"call {number}: {call.name}: {hallucinated.path} is not a value that the user says or a result has")
             result = await toolbox.call(call)
             if result.is_error:
                 raise BadPlanError(f"call {number}: {call.name} is refused: {result.text}")

@@ -32,7 +32,7 @@ END_STATE, CALLS, REFUSED, POLICY, ENDING, TRANSFERRED, NOT_RECORDED, NEAR_DUPLI
 REASONS: dict[str, str] = {
     **{code: sentence for code, (_, sentence) in CODES.items()},
     END_STATE: "the end state differs from the plan",
-    CALLS: "the calls differ from the plan, and the end state does not decide",
+    CALLS: "the calls differ from the plan, and the end state is inconclusive",
     REFUSED: "a planned call returns an error",
     POLICY: "a call violates a policy rule",
     ENDING: "the conversation did not finish",

@@ -97,7 +97,7 @@ class RunCollection:
         for name, path in zip(names, paths, strict=True):
             folder = RunFolder(path)
             if is_in_progress(folder, folder.read()):
-                raise BadInput(f"{name} is not finished", "Wait until it is, or resume it, then compare.")
+                raise BadInput(f"{name} is not finished", "Wait until it is finished, or resume it; then compare.")
         key = tuple((name, run_stamp(path)) for name, path in zip(names, paths, strict=True))
         found = self._comparisons.get(key)
         if found is None:

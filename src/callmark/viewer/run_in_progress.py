@@ -75,7 +75,7 @@ class RunInProgress:
     def _problem(self) -> str:
         """What cannot be shown: the cases, or the metrics of evaluators that would have to be imported."""
         names = " and ".join(self._left_out)
-        left_out = f"The metrics of {names} appear when the run is graded, because viewing it imports no code." if names else ""
+        left_out = f"The metrics of {names} appear when the run is graded, because the viewer imports no code." if names else ""
         return " ".join(filter(None, (self._cases.problem, left_out)))
 
     def rows_data(self, start: int, limit: int) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def _never(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> 
 
 def _at_most(rule: Rule, conversation: _Conversation, matching: Sequence[int]) -> _Violating:
     for number, call in enumerate(matching[rule.times :], rule.times + 1):
-        yield call, f"{conversation.name(call)} was matching call number {number}, expected at most {rule.times}"
+        yield call, f"{conversation.name(call)} was call number {number} to match the rule, expected at most {rule.times}"
 
 
 _CHECKS: dict[RuleKind, Callable[[Rule, _Conversation, Sequence[int]], _Violating]] = {

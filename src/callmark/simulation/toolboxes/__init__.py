@@ -37,7 +37,7 @@ def open_tools(
     completed = [complete_spec(spec) for spec in specs]
     sources = [_open(spec, settings) for spec in completed]
     if share_server is not None and not any((provider := find_provider(spec)) and provider.has_server for spec in completed):
-        raise BadInput(f"--{'' if share_server else 'no-'}share-server has no effect: none of the tools are those of a server")
+        raise BadInput(f"--{'' if share_server else 'no-'}share-server has no effect: none of the tools come from a server")
     return sources[0] if len(sources) == 1 else JoinedToolSource(sources)
 
 

@@ -66,4 +66,4 @@ def _open(options: str | None, seed: int) -> ScriptUser:
     return ScriptUser(seed=seed)
 
 
-USER = UserProvider("script", _open, "says the lines in the scenario's data.script; rule-based where there is none", ("script",))
+USER = UserProvider("script", _open, "says the lines in the scenario's data.script; rule-based if there are none", ("script",))

@@ -61,6 +61,6 @@ class RetailWorld(World):
         finally:
             store.close()
         raise BadInput(
-            "the tools are those of the retail store, but its customers, products and orders are not those of the plans",
+            "the tools are those of the retail store, but its customers, products and orders differ from those of the plans",
             "Start the store without --seed, or pass --scenarios and --agent.",
         )

@@ -412,6 +412,6 @@ def _open(options: str | None, seed: int) -> RuleBasedUser:
 USER = UserProvider(
     NAME,
     _open,
-    f"follows the scenario's tasks by rules, without a model; style {', '.join(STYLES)}, or that of the scenario",
+    f"follows the scenario's tasks by rules, without a model; style: {', '.join(STYLES)}, or the scenario's own",
     (NAME, *(f"{NAME}:{s}" for s in STYLES)),
 )
