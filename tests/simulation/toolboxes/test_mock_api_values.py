@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -151,13 +151,21 @@ def test_article_follows_the_sound(expected: str) -> None:
     assert with_article(expected.partition(" ")[2]) == expected
 
 
-def test_long_description_is_read_fast() -> None:
+@pytest.mark.parametrize("part", ["a", "a-", "a "])
+def test_reading_a_long_description_takes_time_in_proportion_to_its_length(part: str) -> None:
     kind = ResourceKind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
-    for text in ("a" * 200_000, "a-" * 100_000, "a " * 100_000):
-        begun = perf_counter()
-        found = find_effect(Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel"), kind, text)
-        assert found.allowed_values == ("pending",)
-        assert perf_counter() - begun < 1
+
+    def seconds(length: int) -> float:
+        text = part * (length // len(part))
+        operation = Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel")
+        times = []
+        for _ in range(3):
+            begun = process_time()
+            assert find_effect(operation, kind, text).allowed_values == ("pending",)
+            times.append(process_time() - begun)
+        return min(times)
+
+    assert seconds(200_000) < 60 * seconds(10_000) + 0.1  # 20 times as long; it would be 400 times as slow if it were quadratic
 
 
 def test_main_key_of_a_kind_has_precedence() -> None:

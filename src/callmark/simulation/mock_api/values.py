@@ -24,6 +24,7 @@ _MAX_DEPTH = 6  # of nested objects and lists
 _DEEP, _DEEP_FIELDS = 2, 6  # from this depth on, objects have fewer optional fields and lists one item
 _MAX_ITEMS = 20
 _MAX_TEXT = 1000  # characters
+_MAX_CODE = 3  # letters
 _TRIES = 20  # for a list without duplicates
 _QUOTED = r"['\"`]([^'\"`]{2,60})['\"`]"
 _EXAMPLES_IN_TEXT = re.compile(
@@ -183,6 +184,9 @@ class ValueGenerator:
     def _by_name(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random) -> str:
         """Return a value by the name of the field, else one like its examples."""
         examples = [text for text in _examples(schema) if text]
+        is_code = key_stem(name) is not None and not is_id(name)
+        if examples and is_code and all(len(text) <= _MAX_CODE and text.isalpha() for text in examples):
+            return random.choice(examples)  # the code of a country, a currency or a language
         if examples and (is_id(name) or key_stem(name) is not None):
             return _vary_example(random.choice(examples), random, self.person(context))
         if key_stem(name) is not None:
