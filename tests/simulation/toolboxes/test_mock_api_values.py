@@ -18,7 +18,7 @@ from callmark.simulation.mock_api.patterns import text_matching
 from callmark.simulation.mock_api.relations import ResourceRelations
 from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind, ResourceKinds
 from callmark.simulation.mock_api.resource_store import ResourceStore
-from callmark.simulation.mock_api.sample_data import TODAY
+from callmark.simulation.mock_api.sample_data import FIRST_NAMES, LAST_NAMES, TODAY
 from callmark.simulation.mock_api.values import ValueContext, ValueGenerator
 from callmark.simulation.openapi import read_api
 from callmark.simulation.operations import Operation
@@ -320,3 +320,13 @@ def test_kinds_are_found_by_keys() -> None:
     assert kinds.by_name["user"].fields["orders"].role == "keys"
     assert kinds.by_name["order"].fields["items"].role == "whole"
     assert kinds.created_only == {"coupon"}
+
+
+def test_person_in_another_resource_has_the_name_of_a_person() -> None:
+    guest = {"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string"}}}
+    values = ValueGenerator("s")
+    found = values.generate(guest, "guest", ValueContext("booking", "B-1"))
+    first, last = found["name"].split()
+    assert (first in FIRST_NAMES, last in LAST_NAMES) == (True, True)
+    assert found["email"].startswith(f"{first}.{last}".lower())
+    assert values.generate(guest, "mainGuest", ValueContext("booking", "B-2")) != found

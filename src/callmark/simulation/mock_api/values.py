@@ -125,6 +125,9 @@ class ValueGenerator:
                 return {}
             keys = random.sample(sample_data.PROPER_NAMES, 3)
             return {key.lower(): self.generate(value_schema, name, context, random=random, depth=depth + 1) for key in keys}
+        whose = singular((split_name(name) or ("",))[-1])
+        if whose in PEOPLE - RECORDS and not context.is_person:
+            context = ValueContext(whose, f"{context.key}/{name}")  # a guest, with the name of a person
         required_names = required(schema)
         if depth > _MAX_DEPTH:
             selected = {key: fields[key] for key in required_names if key in fields and depth <= 4 * _MAX_DEPTH}
