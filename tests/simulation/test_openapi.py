@@ -200,13 +200,14 @@ def test_invalid_openapi_file_is_refused(tmp_path: Path, text: str, expected: st
     ("name", "text", "expected"),
     [
         ("a.json", json.dumps(document({})), True),
+        ("a.json", json.dumps({"paths": {"/a": {"description": "a" * 100_000}}, "openapi": "3.0.0"}), True),
         ("a.txt", "openapi: 3.0.0\npaths: {}", True),
         ("a.jsonl", '{"messages": [{"role": "user", "content": "write \\"openapi\\": 3"}]}\n{"messages": []}', False),
         ("a.json", '{"messages": [], "note": "openapi: 3"}', False),
         ("a.json", "", False),
     ],
 )
-def test_openapi_file_is_detected_by_its_start(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+def test_openapi_file_is_detected_by_its_version_key(tmp_path: Path, name: str, text: str, expected: bool) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert is_openapi(str(tmp_path / name)) is expected
 

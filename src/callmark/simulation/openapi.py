@@ -23,6 +23,7 @@ _LOCATIONS = ("path", "query", "header")
 _RESERVED_HEADERS = frozenset({"accept", "content-type", "authorization"})  # not parameters, by the OpenAPI specification
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _HEAD = 1 << 16  # bytes to search for the version key
+_MAX_SEARCHED = 1 << 25  # bytes of a JSON object to search whole
 _VERSION_KEY = re.compile(rb"""["']?(?:openapi|swagger)["']?\s*:""")
 _MAX_NAME = 64
 
@@ -30,13 +31,15 @@ _T = TypeVar("_T")
 
 
 def is_openapi(path: str) -> bool:
-    """Return whether a file is OpenAPI (or Swagger), judging by its name and first bytes; False for a pipe."""
+    """Return whether a file is OpenAPI (or Swagger), judging by its name and its version key; False for a pipe. The key may come last."""
     if path.endswith((".yaml", ".yml")):
         return True
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
         head = file.read(_HEAD)
+        if head.lstrip()[:1] == b"{" and os.path.getsize(path) <= _MAX_SEARCHED:
+            head += file.read()
     return _VERSION_KEY.search(head) is not None and _document(Rows(path).read_all()) is not None
 
 
