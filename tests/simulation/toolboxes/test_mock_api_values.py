@@ -330,3 +330,12 @@ def test_person_in_another_resource_has_the_name_of_a_person() -> None:
     assert (first in FIRST_NAMES, last in LAST_NAMES) == (True, True)
     assert found["email"].startswith(f"{first}.{last}".lower())
     assert values.generate(guest, "mainGuest", ValueContext("booking", "B-2")) != found
+
+
+@pytest.mark.parametrize("example, is_sum", [("2 + 2", True), ("10 * 2.5 - 1", True), ("2025-01-02", False), ("two plus 2", False)])
+def test_example_of_a_calculation_gives_other_calculations(example: str, is_sum: bool) -> None:
+    schema = {"type": "string", "description": f"An expression such as '{example}'"}
+    values = ValueGenerator("s")
+    found = {values.generate(schema, "expression", ValueContext("", str(number))) for number in range(20)}
+    assert (len(found) > 10, found == {example}) == (is_sum, not is_sum)
+    assert not is_sum or all(len(value.split()) == len(example.split()) for value in found)

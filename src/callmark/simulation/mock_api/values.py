@@ -36,6 +36,8 @@ _FUTURE = frozenset(
     | {"delivery", "departure", "arrival", "checkin", "checkout", "check", "next", "by", "visit", "deadline", "available"}
 )
 _CODE = re.compile(r"[A-Za-z]{0,4}[-_#]?\d{1,8}[A-Za-z]?")  # a seat, a room, a gate
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SUM = re.compile(rf"{_NUMBER.pattern}(?: [-+*/] {_NUMBER.pattern})+")
 _PERSON_KEY = re.compile(r"([a-z]{2,})_([a-z]{2,})_\d{2,4}")
 _NOT_NAMES = frozenset(("card", "credit", "gift", "pay", "order", "user", "item", "customer", "account"))
 STATUS_WORDS = (("status",), ("state",), ("stage",))  # last word of a status field
@@ -205,6 +207,8 @@ class ValueGenerator:
         kind = (words[-2] if len(words) > 1 else context.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
         if samples := sample_data.NAMES_BY_KIND.get(sample_data.SIMILAR_KINDS.get(kind, kind)):
             return random.choice(samples)
+        if examples and _SUM.fullmatch(examples[0]):
+            return _NUMBER.sub(lambda _: str(random.randint(2, 99)), examples[0])
         if examples:
             return _vary_example(examples[0], random, self.person(context)) if _CODE.fullmatch(examples[0]) else examples[0]
         if words[-1:] in (("url",), ("urls",), ("uri",), ("link",), ("website",)):
