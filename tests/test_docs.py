@@ -184,7 +184,14 @@ def test_readme_names_make_targets_that_exist(page: Path) -> None:
     assert not set(targets) - set(re.findall(r"^([\w-]+):", read(ROOT / "Makefile"), re.MULTILINE))
 
 
-@pytest.mark.parametrize("english, chinese", [("README.md", "README.zh-CN.md"), ("docs/tutorial.md", "docs/tutorial.zh.md")])
+@pytest.mark.parametrize(
+    "english, chinese",
+    [
+        ("README.md", "README.zh-CN.md"),
+        ("docs/tutorial.md", "docs/tutorial.zh.md"),
+        ("docs/how-to/from-tools-to-a-comparison.md", "docs/how-to/from-tools-to-a-comparison.zh.md"),
+    ],
+)
 def test_chinese_page_has_the_same_examples(english: str, chinese: str) -> None:
     first, second = (blocks(read(ROOT / page)) for page in (english, chinese))
     assert first == second

@@ -10,6 +10,7 @@ from callmark.calls.schema import Schemas
 from callmark.errors import BadInput
 from callmark.simulation import openapi_schemas
 from callmark.simulation.openapi import is_openapi, openapi_tools, read_openapi
+from callmark.simulation.openapi_schemas import look_up
 from callmark.types import Tool
 
 PETS = """
@@ -200,13 +201,14 @@ def test_invalid_openapi_file_is_refused(tmp_path: Path, text: str, expected: st
     ("name", "text", "expected"),
     [
         ("a.json", json.dumps(document({})), True),
+        ("a.json", json.dumps({"paths": {"/a": {"description": "a" * 100_000}}, "openapi": "3.0.0"}), True),
         ("a.txt", "openapi: 3.0.0\npaths: {}", True),
         ("a.jsonl", '{"messages": [{"role": "user", "content": "write \\"openapi\\": 3"}]}\n{"messages": []}', False),
         ("a.json", '{"messages": [], "note": "openapi: 3"}', False),
         ("a.json", "", False),
     ],
 )
-def test_openapi_file_is_detected_by_its_start(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+def test_openapi_file_is_detected_by_its_version_key(tmp_path: Path, name: str, text: str, expected: bool) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert is_openapi(str(tmp_path / name)) is expected
 
@@ -240,3 +242,17 @@ def test_a_reference_without_end_is_refused() -> None:
     parameter = {"name": "a", "in": "query", "schema": {"$ref": "#" + "/a" * 2000}}
     with pytest.raises(BadInput, match=r"get /x: \$ref: expected at most 2,000 characters, got 4,001"):
         openapi_tools({"openapi": "3.0.0", "paths": {"/x": {"get": {"parameters": [parameter]}}}})
+
+
+TAG: dict[str, Any] = {"type": "string", "maxLength": 3}
+
+
+@pytest.mark.parametrize(("place", "expected"), [("0", TAG), ("1", None), ("-1", None), ("x", None), ("\u0661", None), ("9" * 9, None)])
+def test_reference_may_point_into_a_list(place: str, expected: Any) -> None:
+    root = {"components": {"schemas": {"Tag": {"allOf": [TAG]}}}}
+    reference = f"#/components/schemas/Tag/allOf/{place}"
+    if expected is not None:
+        assert look_up(reference, root) == expected
+        return
+    with pytest.raises(BadInput, match="is not defined in the file"):
+        look_up(reference, root)

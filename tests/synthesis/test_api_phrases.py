@@ -90,6 +90,11 @@ def meaning(name: str, summary: str = "", *, method: str = "post", description: 
         ("x", "List all orders", "get", "see all orders", None),
         ("x", "Delete user", "delete", "delete my account", "delete your account"),
         ("x", "Get user by user name", "get", "look up my account", None),
+        ("x", "Delete user resource.", "delete", "delete my account", "delete your account"),
+        ("x", "Delete special order", "delete", "delete a special order", "delete the special order"),
+        ("x", "Delete Orders [DEPRECATED]", "delete", "delete orders", "delete orders"),
+        ("x", "Archive Special Order Items (beta)", "post", "archive special order items", None),
+        ("x", "Search the Acme catalog", "get", "search the Acme catalog", None),
         ("x", "Transfer the customer to a human agent", "post", "transfer me to a human agent", "transfer you to a human agent"),
         ("cancel_order", "", "post", "cancel an order", "cancel the order"),
         ("refundPayments", "", "post", "refund a payment", "refund a payment"),
@@ -189,3 +194,20 @@ def test_row_is_distinguished_from_others() -> None:
     assert format_option(_SHOWN, "order_id") == "#W1 (pending, placed on 2025-05-06, Desk Lamp, $12.50)"
     assert format_option({"id": "0" * 30, "title": "Notes"}, "id") == "Notes"
     assert format_option({"id": 7}, "id") == "7"
+    assert format_option({"id": "0" * 30, "title": "Notes"}, "id", long_keys=True) == f"{'0' * 30} (Notes)"
+
+
+def test_names_come_first_and_addresses_of_pages_and_states_of_addresses_are_left_out() -> None:
+    album = {"created_at": "2025-05-06T10:00:00Z", "count": 3, "self": "https://example.com/1", "albumName": "Summer", "id": 7}
+    assert describe_row(album, "id") == "Summer, count 3, created at 2025-05-06T10:00:00Z"
+    assert distinguishing_traits(album, "id") == ["Summer", "7"]
+    order = {"id": 7, "city": "Boise", "state": "ID", "opened_at": "2025-05-06", "people": [{"name": "Rosa Ali"}]}
+    assert distinguishing_traits(order, "id") == ["the one with Rosa Ali", "the one opened on 2025-05-06", "7"]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [({"price": 2.5}, "$2.50"), ({"price": 2.5, "currency": "usd"}, "$2.50"), ({"price": 1200.5, "currency": "nok"}, "1,200.50 NOK")],
+)
+def test_amount_is_in_the_currency_of_its_row(row: dict[str, Any], expected: str) -> None:
+    assert describe_row(row, "").startswith(expected)

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,10 +21,11 @@ from callmark.simulation.endings import COMPLETED, TRANSFER
 from callmark.simulation.mock_api.api import MockApi
 from callmark.simulation.openapi import read_api
 from callmark.simulation.users.rule_based.phrases import ASKS_ANYTHING_ELSE, ASKS_CONFIRMATION
-from callmark.synthesis.api_expert import is_informed
+from callmark.synthesis.api_expert import is_informed, read_plan
 from callmark.synthesis.api_goals import InformAct
 from callmark.synthesis.api_lookups import new_key_parameter
-from callmark.synthesis.api_utterances import EXPERT, USER
+from callmark.synthesis.api_policy import plain_description
+from callmark.synthesis.api_utterances import EXPERT, USER, UtteranceTemplates
 from callmark.synthesis.api_world import openapi_world
 from callmark.synthesis.world import World
 from callmark.types import Case, Conversation, Message
@@ -410,3 +412,61 @@ def _goals(case: Case) -> list[dict[str, Any]]:
 
 def _outcomes(case: Case) -> list[str]:
     return [branch for branch in case.data["plan"]["branches"] if branch.endswith((": done", ": refused", ": declined", "for it"))]
+
+
+ALBUMS: dict[str, Any] = {
+    "/albums/{id}": {
+        "put": {
+            "operationId": "update_album",
+            "parameters": [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}},
+                {"name": "public", "in": "query", "required": True, "schema": {"type": "boolean"}},
+                {"name": "limit", "in": "query", "schema": {"type": "integer"}},
+                {"name": "near", "in": "query", "schema": {"type": "string"}, "example": "52.5200,13.4050"},
+                {"name": "far", "in": "query", "schema": {"type": "integer"}, "example": "not a number"},
+                {"name": "to", "in": "query", "schema": {"type": "string"}, "examples": {"a": {"value": "A1"}, "b": {"value": "B2"}}},
+            ],
+            "responses": {"200": {"description": "updated"}},
+        }
+    }
+}
+
+
+def test_examples_of_parameters_are_used_if_they_fit(tmp_path: Path) -> None:
+    (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.1.0", "info": {}, "paths": ALBUMS}), encoding="utf-8")
+    (tool,) = openapi_world(str(tmp_path / "api.json")).tool_definitions
+    fields = tool.parameters["properties"]
+    assert {name: schema.get("examples") for name, schema in fields.items() if name not in ("id", "public", "limit")} == {
+        "near": ["52.5200,13.4050"],
+        "far": None,
+        "to": ["A1", "B2"],
+    }
+
+
+def test_optional_values_are_said_without_a_question_and_flags_as_sentences(tmp_path: Path) -> None:
+    (tmp_path / "api.json").write_text(json.dumps({"openapi": "3.1.0", "info": {}, "paths": ALBUMS}), encoding="utf-8")
+    _, cases, predictions, _ = simulate_plans(str(tmp_path / "api.json"), 30)
+    questions, optional = [], 0
+    for case, prediction in zip(cases, predictions, strict=True):
+        turns = [message for message in prediction.transcript if message.role in ("user", "assistant") and message.text]
+        goals = read_plan(case).goals
+        optional += sum(inform.text in turns[0].text for inform in goals[0].informs if inform.optional)
+        assert all(inform.text in turns[0].text for inform in goals[0].informs if inform.optional)
+        questions += [turn.text for turn in turns if turn.role == "assistant" and '"public" be?' in turn.text]
+        assert not any("limit" in turn.text and turn.text.endswith("?") and "- " not in turn.text for turn in turns)
+        assert all(
+            '"public" should be yes' in turn.text or '"public" should be no' in turn.text for turn in turns if '"public" sh' in turn.text
+        )
+    assert optional > 5
+    assert questions
+
+
+def test_act_with_repeated_templates_never_runs_out() -> None:
+    templates = UtteranceTemplates({"before": ("", "", "", "Sure. ")}, Random(7))
+    assert {templates.say("before") for _ in range(50)} == {"", "Sure. "}
+
+
+def test_description_is_a_policy_without_markup() -> None:
+    text = "# Empty\n\n## Badge\n[![Run](https://a/b.svg)](https://a) See <a href='x'>our</a> [guide](https://b).\n\n## Last\n"
+    assert plain_description(text) == "## Badge\n See our guide."
+    assert plain_description("Only [a-z] (see below) <5 pets.") == "Only [a-z] (see below) <5 pets."

@@ -77,6 +77,14 @@ def test_resources_and_what_yields_their_keys_are_inferred(tmp_path: Path) -> No
     assert api.meanings["close_open_loan"].effect.allowed_values == ("open",)
 
 
+@pytest.mark.parametrize(("name", "key"), [("book_room", "booking_id"), ("book_room", "room_id"), ("pay_bill", "payment_id")])
+def test_what_is_made_by_a_verb_is_the_resource_that_another_tool_takes(tmp_path: Path, name: str, key: str) -> None:
+    tools = [(name, {"hotel_id": TEXT}), (f"cancel_{key.removesuffix('_id')}", {key: TEXT})]
+    schemas = [{"name": tool, "inputSchema": {"type": "object", "properties": fields, "required": [*fields]}} for tool, fields in tools]
+    api = read_tool_list(write_tools(tmp_path / "tools.json", schemas))
+    assert key in api.operations[0].response["properties"]
+
+
 def test_output_schema_is_the_response(tmp_path: Path) -> None:
     output = {"type": "object", "properties": {"celsius": {"type": "number", "minimum": 3, "maximum": 4}}}
     tool = {"name": "get_weather", "inputSchema": {"type": "object", "properties": {"city": TEXT}}, "outputSchema": output}

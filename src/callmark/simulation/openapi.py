@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from callmark.calls.schema import types_fit
 from callmark.calls.strict import NotStrict, parse, scrub
 from callmark.calls.yaml_text import InvalidYaml, read_yaml
 from callmark.errors import BadInput
@@ -22,6 +23,7 @@ _LOCATIONS = ("path", "query", "header")
 _RESERVED_HEADERS = frozenset({"accept", "content-type", "authorization"})  # not parameters, by the OpenAPI specification
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _HEAD = 1 << 16  # bytes to search for the version key
+_MAX_SEARCHED = 1 << 25  # bytes of a JSON object to search whole
 _VERSION_KEY = re.compile(rb"""["']?(?:openapi|swagger)["']?\s*:""")
 _MAX_NAME = 64
 
@@ -29,13 +31,15 @@ _T = TypeVar("_T")
 
 
 def is_openapi(path: str) -> bool:
-    """Return whether a file is OpenAPI (or Swagger), judging by its name and first bytes; False for a pipe."""
+    """Return whether a file is OpenAPI (or Swagger), judging by its name and its version key; False for a pipe. The key may come last."""
     if path.endswith((".yaml", ".yml")):
         return True
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
         head = file.read(_HEAD)
+        if head.lstrip()[:1] == b"{" and os.path.getsize(path) <= _MAX_SEARCHED:
+            head += file.read()
     return _VERSION_KEY.search(head) is not None and _document(Rows(path).read_all()) is not None
 
 
@@ -156,6 +160,7 @@ def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], docu
         schema = dict(schema) if isinstance(schema, dict) else {}
         if isinstance(parameter.get("description"), str):
             schema["description"] = parameter["description"].strip()
+        schema = _with_example(schema, parameter)
         properties[parameter["name"]] = schema
         if parameter.get("required") is True or parameter.get("in") == "path":
             required.append(parameter["name"])
@@ -168,6 +173,15 @@ def _tool(name: str, operation: Mapping[str, Any], item: Mapping[str, Any], docu
     texts = [text.strip() for key in ("summary", "description") if isinstance(text := operation.get(key), str) and text.strip()]
     description = "\n\n".join(dict.fromkeys(texts))
     return Tool(name, description, {"type": "object", "properties": properties, "required": required})
+
+
+def _with_example(schema: dict[str, Any], parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter with the parameter's own example, if the schema has none. One that does not fit is left out."""
+    named = parameter.get("examples")
+    values = [each["value"] for each in named.values() if isinstance(each, dict) and "value" in each] if isinstance(named, dict) else []
+    values = [parameter["example"]] if "example" in parameter else values
+    fitting = [value for value in values if types_fit(value, schema, schema)]
+    return schema if not fitting or schema.keys() & {"example", "examples", "enum"} else {**schema, "examples": fitting}
 
 
 def _parameters(operation: Mapping[str, Any], item: Mapping[str, Any], document: Mapping[str, Any]) -> list[dict[str, Any]]:

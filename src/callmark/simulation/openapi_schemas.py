@@ -142,7 +142,9 @@ def look_up(reference: str, root: Mapping[str, Any]) -> Any:
     target: Any = root
     for step in reference[1:].strip("/").split("/"):
         key = unquote(step).replace("~1", "/").replace("~0", "~")
-        if key:
+        if key and isinstance(target, list):
+            target = target[int(key)] if key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(target) else None
+        elif key:
             target = target.get(key) if isinstance(target, Mapping) else None
     if target is None:
         raise BadInput(f"$ref {reference!r} is not defined in the file")

@@ -44,10 +44,12 @@ class ArgumentPlanner:
         self._schemas = properties(meaning.operation.tool.parameters)
         self._number = builder.random.randint(1, 10**6)
         self._object_count = 0
+        self._found: Row = {}  # the row that a search is for
 
     def plan(self) -> Row:
         """Return the required arguments and some optional ones; keys are looked up, the user says the rest."""
         spoken: list[str] = []
+        required_fields = required(self._meaning.operation.tool.parameters)
         new = new_key_parameter(self._builder.api, self._meaning)
         for name in self._names():
             kind = self._meaning.keys.get(name)
@@ -63,9 +65,12 @@ class ArgumentPlanner:
             self.values[name] = self._value(name)
         if len(address) > 2:
             texts = [str(self.values[name]) for name in address]
-            informs.append(InformAct("new address" if self._meaning.key_parameter else "address", ", ".join(texts), texts, personal=True))
+            label = "new address" if self._meaning.key_parameter else "address"
+            informs.append(InformAct(label, ", ".join(texts), texts, personal=True, optional=not required_fields & {*address}))
             spoken = [name for name in spoken if name not in address]
-        informs += [self._inform(name, self.values[name]) for name in spoken]
+        for name in spoken:
+            informs.append(self._inform(name, self.values[name]))
+            informs[-1].optional = name not in required_fields
         for inform in merge_names(informs):
             self._builder.require_inform(inform)
         order = list(self._schemas)
@@ -111,7 +116,8 @@ class ArgumentPlanner:
             rows = nested_rows or builder.ownership.accessible_rows(kind)
             current = (self._target or {}).get(name)
             key = builder.state.store.kind(kind).key
-            rows = [row for row in rows if row[key] != current] or rows
+            others = [row for row in rows if row[key] != current]
+            rows = others if others or self._is_replaced(name) else rows
             if not rows:
                 raise UnplannableError
             row = builder.random.choice(rows)
@@ -122,6 +128,11 @@ class ArgumentPlanner:
                 kind, item, label=_reference_noun(name) if candidates else field_label(name) if not many else "", candidates=candidates
             )
         self.values[name] = found if many else found[0]
+
+    def _is_replaced(self, name: str) -> bool:
+        """Return whether the operation is about replacing this key of the target, so that the same key would change nothing."""
+        words = {*split_name(self._meaning.operation.tool.name)} - {*split_name(self._meaning.kind)}
+        return self._meaning.operation.writes and bool({*split_name(resource_noun(name) or name)} & words)
 
     def _new_key(self, name: str, kind: str) -> Any:
         """Return an unused key for a new resource, in the form of existing keys."""
@@ -163,17 +174,25 @@ class ArgumentPlanner:
         schema = self._schemas[name]
         if not meaning.operation.writes and meaning.subject is not None:
             rows = [row for row in builder.ownership.accessible_rows(meaning.subject.kind) if values_of(row, name)]
-            existing = values_of(builder.random.choice(rows), name)[0] if rows else None
+            self._found = self._found or (builder.random.choice(rows) if rows else {})
+            found = values_of(self._found, name) or (values_of(builder.random.choice(rows), name) if rows else [])
+            taken = [value for value in self.values.values() if isinstance(value, str)]
+            existing = next((value for value in found if value not in taken), None)
             if isinstance(existing, str | int | float) and not isinstance(existing, bool):
                 return existing
         value = self._generate(schema, name)
-        if self._target is not None and value in values_of(self._target, name) and "_".join(split_name(name)) not in _ADDRESS:
+        is_address = "_".join(split_name(name)) in _ADDRESS
+        current: list[Any] = [] if self._target is None or is_address else [*values_of(self._target, name)]
+        current += [other for other in self.values.values() if isinstance(other, str) and isinstance(value, str) and " " not in value]
+        if value in current:
             self._number += 1
             value = self._generate(schema, name)
+        if value in current and isinstance(value, str) and "enum" not in simplify_schema(schema):
+            value = self._generate({"type": "string"}, name, with_examples=False)
         return value
 
-    def _generate(self, schema: Any, name: str, container_name: str = "") -> Any:
-        """Generate a value; `container_name` is the name of the object that contains it."""
+    def _generate(self, schema: Any, name: str, container_name: str = "", *, with_examples: bool = True) -> Any:
+        """Generate a value; `container_name` is the name of the object that contains it. `with_examples`: like those of the response."""
         simplified = simplify_schema(schema)
         if simplified.get("type") == "array" and schema_properties(simplify_schema(simplified.get("items"))):
             least = simplified["minItems"] if isinstance(simplified.get("minItems"), int) else 1
@@ -183,7 +202,9 @@ class ArgumentPlanner:
         if simplified.get("type") == "object" and schema_properties(simplified):
             return self._object(simplified, name)
         kind = self._builder.api.kinds.by_name.get(self._meaning.kind)
-        response_schema = kind.schemas.get(name, {}) if kind is not None else {}  # responses may have examples that parameters lack
+        response_schema = (
+            kind.schemas.get(name, {}) if kind is not None and with_examples else {}
+        )  # responses may have examples that parameters lack
         if simplify_schema(response_schema).get("type") == simplified.get("type"):
             schema = {**{word: response_schema[word] for word in ("example", "items") if word in response_schema}, **simplified}
             schema |= (

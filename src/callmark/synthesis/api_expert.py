@@ -23,7 +23,9 @@ from callmark.synthesis.api_phrases import (
     describe_row,
     field_label,
     format_date,
+    format_money,
     format_option,
+    is_part_of_address,
     join_texts,
     refer_to_known,
     to_second_person,
@@ -38,6 +40,12 @@ _MAX_ASKED = 3  # times that one value is asked for
 _MAX_FACTS = 6  # rows or fields of a result
 _MAX_FACT, _MAX_KEY, _MAX_LINE = 60, 20, 240  # characters
 _KEY_WORDS = (("id",), ("number",), ("code",), ("uuid",))
+_WRAPPERS = ("data", "result", "response", "payload")
+_PAGE_ROWS, _PAGE_WORDS = (
+    ("items", "results", "records", "entries"),
+    frozenset({"total", "next", "previous", "limit", "offset", "page", "pages", "cursor", "count", "size", "href", "url", "has", "more"}),
+)
+_SUCCESS_WORDS = frozenset({"success", "successful", "successfully", "operation", "request", "no", "content", "ok", "response", "empty"})
 _STATUS_WORDS = frozenset({"status", "state", "total", "due", "expires", "position", "balance", "amount", "refund", "confirmation"})
 
 
@@ -174,7 +182,8 @@ class _DialogueState:
     def _missing(self, goal: Goal, needs: Iterable[int], user_turns: Sequence[str]) -> list[InformAct]:
         """Return what to ask for next: at most two needed values that were not said yet; a choice is asked for alone."""
         missing = [goal.informs[index] for index in needs if not is_informed(goal.informs[index], user_turns)]
-        questions = missing[:1] if missing and missing[0].choice else [inform for inform in missing if not inform.choice][:_MAX_QUESTIONS]
+        is_single = missing and (missing[0].choice or missing[0].flag)
+        questions = missing[:1] if is_single else [inform for inform in missing if not inform.choice and not inform.flag][:_MAX_QUESTIONS]
         for inform in questions:
             self._question_counts[inform.label] = self._question_counts.get(inform.label, 0) + 1
         return questions
@@ -212,6 +221,8 @@ def _question(turn: _ExpertTurn, templates: UtteranceTemplates) -> str:
     if inform.choice:
         options = "\n".join(f"- {choice}" for choice in inform.options)
         return _lead(turn, templates) + templates.say("which", noun=inform.label, options=options)
+    if inform.flag:
+        return _lead(turn, templates) + templates.say("ask_flag", label=inform.label)
     labels = [f"{'your' if item.personal else 'the'} {item.label}" for item in turn.missing]
     line = templates.say("ask" if len(labels) == 1 else "ask_two", what=join_texts(labels))
     choices = "".join(
@@ -227,8 +238,7 @@ def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None
     except NotStrict:
         value = result
     for _ in range(_MAX_WRAPPERS):
-        wrapped = [value[name] for name in ("data", "result", "response", "payload") if isinstance(value, dict) and name in value]
-        value = wrapped[0] if wrapped and isinstance(wrapped[0], dict | list) else value
+        value = _unwrap(value)
     last = next((step for step in turn.goal.steps if step.call == turn.goal.call), None)
     act = "done" if last is not None and last.writes else "found"
     shown = value
@@ -237,7 +247,7 @@ def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None
         scalars = [item for item in value.values() if not isinstance(item, list | dict)]
         has_no_key = not any(split_name(name)[-1:] in _KEY_WORDS for name in value)
         shown = lists[0] if len(lists) == 1 and len(scalars) <= 2 and has_no_key and act == "found" else value
-    if isinstance(shown, list):
+    if isinstance(shown, list) and not (act == "done" and not shown):
         if not shown:
             return templates.say("nothing")
         listed = "".join(f"\n- {_summarize_row(item)}" for item in shown[:_MAX_FACTS])
@@ -245,12 +255,24 @@ def _report(turn: _ExpertTurn, templates: UtteranceTemplates, result: str | None
         return f"{templates.say(act)}{listed}{rest}\n"
     if isinstance(shown, dict):
         facts = _facts(shown, last.call.arguments if last is not None and last.writes else None)
-        return f"{templates.say(act)} {facts}" if facts else templates.say(act)
+        return f"{templates.say(act)} {facts}" if facts else templates.say("done")
     return (
         f"{templates.say(act)} {shown[0].upper()}{end_sentence(_first_line(shown[1:]))}"
-        if isinstance(shown, str) and len(shown.split()) > 2
-        else templates.say(act)
+        if isinstance(shown, str) and len(shown.split()) > 2 and not {*split_name(shown)} <= _SUCCESS_WORDS
+        else templates.say("done")
     )
+
+
+def _unwrap(value: Any) -> Any:
+    """Return what a wrapper contains: the value of `data`, the only value, or the rows of a page; anything else unchanged."""
+    if not isinstance(value, dict):
+        return value
+    inner = next((value[name] for name in _WRAPPERS if name in value), next(iter(value.values())) if len(value) == 1 else None)
+    rows = next((value[name] for name in _PAGE_ROWS if isinstance(value.get(name), list)), None)
+    others = [name for name, item in value.items() if item is not rows]
+    if rows and isinstance(rows[0], dict) and all({*split_name(name)} & _PAGE_WORDS for name in others):
+        return rows
+    return inner if isinstance(inner, dict | list) else value
 
 
 def _summarize_row(value: Any) -> str:
@@ -266,10 +288,11 @@ def _facts(fields: Mapping[str, Any], arguments: Mapping[str, Any] | None) -> st
     for name, value in fields.items():
         if name == key or value is None or value == "" or isinstance(value, bool):
             continue
-        is_relevant = arguments is None or name in arguments or bool(_STATUS_WORDS & {*split_name(name)})
+        is_status = bool(_STATUS_WORDS & {*split_name(name)}) and not is_part_of_address(name, fields)
+        is_relevant = arguments is None or name in arguments or is_status
         if isinstance(value, str | int | float) and len(str(value)) < _MAX_FACT and is_relevant:
-            is_amount = is_money(name)
-            facts.append(f"{field_label(name)} {f'${value:,.2f}' if is_amount and not isinstance(value, str) else str(value)}")
+            is_amount = is_money(name) and not isinstance(value, str)
+            facts.append(f"{field_label(name)} {format_money(value, fields) if is_amount else str(value)}")
         elif (
             isinstance(value, dict)
             and not any(isinstance(item, dict | list) for item in value.values())

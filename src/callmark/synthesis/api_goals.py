@@ -14,7 +14,8 @@ class InformAct(Struct, omit_defaults=True):
     """Something that the user says: `text` is the wording, `values` are the texts that have to appear in the user's turns.
 
     `choice`: the user picks one of several that the agent shows first; `options` are the choices, if there are few. `personal`: it is a
-    detail of the user, `your email address`.
+    detail of the user, `your email address`. `flag`: it is a yes or a no, and `text` is a sentence. `optional`: no call needs it, so the
+    user says it without being asked.
     """
 
     label: str
@@ -23,6 +24,8 @@ class InformAct(Struct, omit_defaults=True):
     options: list[str] = []
     choice: bool = False
     personal: bool = False
+    flag: bool = False
+    optional: bool = False
 
 
 class Step(Struct, omit_defaults=True):

@@ -10,6 +10,7 @@ from callmark.synthesis.api_phrases import field_label, format_date, format_valu
 
 PERSON_FIELDS = frozenset({"to", "from", "recipient", "sender", "payee", "beneficiary"})  # objects that describe a person
 _RANGE_LABELS = {"from": ("origin", "start date"), "to": ("destination", "end date")}
+_SPOKEN_LABELS = dict.fromkeys(("limit", "per_page", "perpage", "page_size", "pagesize", "max_results", "maxresults"), "result limit")
 
 
 def inform_of(
@@ -38,11 +39,11 @@ def _inform(
     name: str, value: Any, schema: Any, *, changes: bool, is_known: Callable[[str], bool], label_all: bool, long_dates: bool
 ) -> InformAct:
     is_date = simplify_schema(schema).get("format") in ("date", "date-time")
-    question = _RANGE_LABELS[name][is_date] if name in _RANGE_LABELS else question_label(name)
+    question = _RANGE_LABELS[name][is_date] if name in _RANGE_LABELS else _SPOKEN_LABELS.get(name.lower()) or question_label(name)
     label = f"new {question}" if changes else question
     if isinstance(value, bool):
-        text = f"{format_value(value)} for {label}"
-        return InformAct(label, text, [text])
+        text = f'"{label}" should be {format_value(value)}'
+        return InformAct(label, text, [text], flag=True)
     if simplify_schema(schema).get("enum"):
         text = str(value).replace("_", " ")
         return InformAct(label, text, [text], [choice.replace("_", " ") for choice in _few_choices(schema)])

@@ -8,7 +8,7 @@ from typing import Any
 
 from callmark.simulation.mock_api.amounts import is_money
 from callmark.simulation.mock_api.api import OperationMeaning
-from callmark.simulation.mock_api.names import PEOPLE, plural, singular, split_name, with_article
+from callmark.simulation.mock_api.names import PEOPLE, PROFESSIONS, plural, singular, split_name, with_article
 from callmark.simulation.operations import Operation
 
 _VERB_LIST = """
@@ -46,6 +46,10 @@ _PERSONAL_LABELS = frozenset(
 )
 _OWN_NAMES = frozenset({"name", "title"})  # of people and of things
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_RECORD_TIMES = (("created", "at"), ("updated", "at"), ("created", "on"), ("updated", "on"))
+_ADDRESS_WORDS = frozenset({"city", "zip", "postcode", "postal", "street", "country"})
+_PREPOSITIONS = frozenset({"by", "of", "for", "to", "from", "in", "with", "on"})
+_DETERMINERS = frozenset({"a", "an", "the", "all", "any", "each", "every", "one", "several", "multiple", "my", "your", "this", "that"})
 _MAX_PHRASE = 90  # characters
 _MAX_READABLE_KEY = 24  # characters
 
@@ -73,9 +77,11 @@ def _phrase(meaning: OperationMeaning) -> tuple[str, str]:
     """Return the verb and the rest of a phrase for an operation: from its summary, its description's first sentence, or its name."""
     operation = meaning.operation
     summary = operation.summary or re.split(r"(?<=\w)[.!?](?:\s|$)", operation.tool.description.strip(), maxsplit=1)[0]
+    summary = _plain_summary(summary, operation.tool.description)
     verb, rest = _split_verb(summary) if len(summary) <= _MAX_PHRASE else ("", "")
     if verb:
-        return verb, _add_article(rest, meaning.kind)
+        many = meaning.subject is not None and meaning.subject.many
+        return verb, _add_article(rest, meaning.kind, many=many)
     words = list(split_name(operation.tool.name))
     if words == [*split_name(f"{operation.method} {operation.path}")]:
         return _phrase_from_path(operation)
@@ -118,10 +124,30 @@ def _split_verb(summary: str) -> tuple[str, str]:
     return "", ""
 
 
-def _add_article(rest: str, kind: str) -> str:
-    """Add an article to a bare noun, and convert resource names to lower case."""
+def _plain_summary(summary: str, description: str) -> str:
+    """Return a summary without what is in brackets, and with titles and words of the description in lower case: `Delete a Pet`."""
+    words = re.sub(r"\s*[\[(][^\])]*[\])]", "", summary).split()
+    text = {*re.findall(r"[a-z][a-z'-]+", description)}
+    long = [word for word in words[1:] if len(word) > 3]
+    is_title = len(long) > 1 and all(map(_is_titled, long))
+    plain = (word.lower() if _is_titled(word) and (is_title or word.lower() in text) else word for word in words[1:])
+    return " ".join([*words[:1], *plain])
+
+
+def _is_titled(word: str) -> bool:
+    return word[:1].isupper() and word[1:].islower()
+
+
+def _add_article(rest: str, kind: str, *, many: bool = False) -> str:
+    """Add an article to a bare noun, and convert resource names to lower case; what is `many` has none."""
     nouns = {*kind.split("_"), *map(plural, kind.split("_"))} if kind else set()
     words = [word.lower() if word.lower() in nouns | PEOPLE else word for word in rest.split()]
+    if len(words) > 1 and words[1].lower() in ("resource", "object", "entity") and words[0] in PEOPLE | nouns:
+        del words[1]
+    head = next((index for index, word in enumerate(words) if word in _PREPOSITIONS), len(words)) - 1
+    is_bare = 0 < head < 3 and not {word.lower() for word in words[:head]} & _DETERMINERS and not any("'" in word for word in words)
+    if kind and not many and is_bare and words[head] == kind.rpartition("_")[2] and singular(words[0]) == words[0]:
+        return " ".join([with_article(words[0]), *words[1:]])
     return f"{with_article(words[0])} {' '.join(words[1:])}".strip() if words[0] in PEOPLE | {kind} else " ".join(words)
 
 
@@ -243,14 +269,15 @@ def join_texts(texts: Sequence[str], word: str = "and") -> str:
 def distinguishing_traits(fields: Mapping[str, Any], key: str) -> list[str]:
     """Return what distinguishes a row from others of its kind, best first: its name, names in it, a status, a date; the key last."""
     found: list[str] = []
-    for name in ("name", "title", "label"):
-        value = fields.get(name)
-        if isinstance(value, str) and value:
+    for name in sorted(filter(_is_name, fields), key=len):
+        value = fields[name]
+        if isinstance(value, str) and value and name != key:
             found.append(value)
-    for value in fields.values():
+    for name, value in fields.items():
         if isinstance(value, list):
             names = [item.get("name") or item.get("title") for item in value if isinstance(item, dict)]
-            found += [f"the one with the {inside}" for inside in names if isinstance(inside, str)]
+            article = "" if {*split_name(name), *map(singular, split_name(name))} & (PEOPLE | PROFESSIONS | {"people"}) else "the "
+            found += [f"the one with {article}{inside}" for inside in names if isinstance(inside, str)]
         elif isinstance(value, dict):
             texts = [item for item in value.values() if isinstance(item, str)]
             plain = texts and len(texts) == len(value) <= 3 and "name" not in value
@@ -260,48 +287,68 @@ def distinguishing_traits(fields: Mapping[str, Any], key: str) -> list[str]:
             isinstance(value, str)
             and name != key
             and split_name(name)[-1:] in (("status",), ("state",), ("source",), ("type",), ("branch",))
+            and not is_part_of_address(name, fields)
         ):
             found.append(f"the {value.replace('_', ' ')} one")
         elif isinstance(value, str) and _ISO_DATE.fullmatch(value):
-            label = field_label(name)
+            label = re.sub(r" at$", " on", field_label(name))
             found.append(
                 f"the one {label} {value}" if label.endswith((" on", " by", " until", " since")) else f"the one with {label} {value}"
             )
         elif isinstance(value, str) and split_name(name) in (("last", "four"), ("last", "4")):
             found.append(f"the one ending in {value}")
         elif isinstance(value, float) and is_money(name):
-            found.append(f"the one {'with' if 'balance' in split_name(name) else 'for'} ${value:,.2f}")
+            found.append(f"the one {'with' if 'balance' in split_name(name) else 'for'} {format_money(value, fields)}")
     owners = [item["name"] for item in fields.values() if isinstance(item, dict) and isinstance(item.get("name"), str)]
     return [*dict.fromkeys(found), *(f"the one of {owner}" for owner in owners), str(fields.get(key, ""))]
 
 
-def format_option(fields: Mapping[str, Any], key: str) -> str:
-    """Return a row as an option: key and description; a long key is left out."""
+def format_option(fields: Mapping[str, Any], key: str, *, long_keys: bool = False) -> str:
+    """Return a row as an option: key and description; a long key is left out, unless `long_keys` is set."""
     text, key_text = describe_row(fields, key), str(fields.get(key, ""))
     return (
-        (f"{key_text} ({text})" if len(key_text) <= _MAX_READABLE_KEY else text)
+        (f"{key_text} ({text})" if long_keys or len(key_text) <= _MAX_READABLE_KEY else text)
         if text and key_text
         else text or key_text or ", ".join(map(str, fields.values()))
     )
 
 
 def describe_row(fields: Mapping[str, Any], key: str) -> str:
-    """Return a short description of a row, without its key."""
+    """Return a short description of a row, without its key: names first, when it was made last, no addresses of pages."""
     parts: list[str] = []
-    for name, value in fields.items():
-        if name == key or split_name(name)[-1:] in (("id",), ("uuid",), ("number",)):
+    for name in sorted(fields, key=lambda name: -1 if _is_name(name) else split_name(name)[-2:] in _RECORD_TIMES):
+        value = fields[name]
+        if name == key or split_name(name)[-1:] in (("id",), ("uuid",), ("number",)) or _is_link(value):
             continue
         if isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= 40:
             money = is_money(name) and not isinstance(value, str)
-            parts.append(
-                f"${value:,.2f}" if money else f"{field_label(name)} {value}" if needs_label(name, value) else str(value).replace("_", " ")
-            )
+            label = "" if money or not needs_label(name, value) else f"{field_label(name)} "
+            parts.append(format_money(value, fields) if money else f"{label}{value}" if label else str(value).replace("_", " "))
         elif isinstance(value, dict) and len(value) <= 3:
-            parts += [str(item) for item in value.values() if isinstance(item, str)]
+            parts += [str(item) for item in value.values() if isinstance(item, str) and not _is_link(item)]
         elif isinstance(value, list):
             names = [item.get("name") or item.get("title") for item in value if isinstance(item, dict)]
             parts += [join_texts([name for name in names if isinstance(name, str)])] if all(names) and names else []
     return ", ".join(parts[:4])
+
+
+def _is_name(field: str) -> bool:
+    return field in ("name", "title", "label") or (split_name(field)[-1:] in (("name",), ("title",)) and len(split_name(field)) == 2)
+
+
+def _is_link(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(("http://", "https://"))
+
+
+def is_part_of_address(name: str, fields: Mapping[str, Any]) -> bool:
+    """Return whether a field is the state of an address, and not the state of a resource."""
+    return split_name(name)[-1:] == ("state",) and any({*split_name(other)} & _ADDRESS_WORDS for other in fields)
+
+
+def format_money(value: Any, fields: Mapping[str, Any]) -> str:
+    """Return an amount with its currency: that of the row, if it has one, else dollars."""
+    currency = next((each for name, each in fields.items() if split_name(name)[-1:] == ("currency",) and isinstance(each, str)), "USD")
+    return f"${value:,.2f}" if currency.upper() in ("", "USD") else f"{value:,.2f} {currency.upper()}"
 
 
 def needs_label(name: str, value: Any) -> bool:

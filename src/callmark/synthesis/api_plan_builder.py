@@ -23,6 +23,7 @@ from callmark.synthesis.api_phrases import (
     field_label,
     format_option,
     format_value,
+    is_personal,
     phrase_action,
     reference_label,
 )
@@ -100,8 +101,9 @@ class PlanBuilder:
         fields = self.observed.listed_with(kind, key).get(str(key), {})
         key_name = next((name for name in fields if name in self.state.store.kind(kind).aliases), "")
         name = next((fields[word] for word in ("name", "title") if isinstance(fields.get(word), str)), "")
-        name = name or (describe_row(fields, key_name) if with_description and not self.state.store.kind(kind).is_person else "")
-        if not name or len(fields) >= _MAX_FIELDS:
+        is_described = with_description and not self.state.store.kind(kind).is_person and len(fields) < _MAX_FIELDS
+        name = name or (describe_row(fields, key_name) if is_described else "")
+        if not name:
             return str(key)
         return f"{name} ({key})" if len(str(key)) <= _MAX_SHOWN_KEY else name
 
@@ -158,7 +160,8 @@ class PlanBuilder:
                 ]
             if not (lookups or shown) or self._is_key_spoken(kind, key):
                 self.branches.append(f"{noun}: told by the user")
-                self.require_inform(InformAct(label or _key_label(kind, self.state.store.kind(kind).key), str(key), [str(key)]))
+                key_label = label or _key_label(kind, self.state.store.kind(kind).key)
+                self.require_inform(InformAct(key_label, str(key), [str(key)], personal=is_personal(key_label)))
                 self._identified.add((kind, str(key)))
                 return
             if lookups:
@@ -213,7 +216,7 @@ class PlanBuilder:
         other_traits = [trait for other, fields in others.items() if other != str(key) for trait in distinguishing_traits(fields, key_name)]
         trait = next((item for item in own_traits if item and item not in other_traits), str(key))
         shown = [str(key), *(other for other in others if other != str(key))][:_MAX_OPTIONS]
-        options = [format_option(others[item], key_name) for item in others if item in shown]
+        options = [format_option(others[item], key_name, long_keys=trait == str(key)) for item in others if item in shown]
         self.branches.append(f"{noun}: chosen from several")
         self.require_inform(InformAct(noun, _refer_to(trait, kind), [trait], options, True))
 
@@ -274,7 +277,8 @@ def _refer_to(trait: str, kind: str) -> str:
 def _key_label(kind: str, key: str) -> str:
     words = split_name(key)
     noun = kind.replace("_", " ")
-    return field_label(key) if len(words) > 1 else f"{noun} {'ID' if is_id(key) else field_label(key)}"
+    is_complete = len(words) > 1 or words[:1] == ("username",)
+    return field_label(key) if is_complete else f"{noun} {'ID' if is_id(key) else field_label(key)}"
 
 
 def plural_label(kind: str) -> str:

@@ -97,7 +97,10 @@ class ApiUserSession:
     def _inform(self, informs: list[InformAct]) -> str:
         first = informs[0]
         if first.choice:
-            return self._templates.say("choose", text=first.text, Text=first.text[0].upper() + first.text[1:])
+            return self._templates.say("choose", text=first.text, Text=_capitalized(first.text))
+        if any(inform.flag for inform in informs):
+            acts = [(inform, "tell_flag" if inform.flag else "tell") for inform in informs]
+            return self._templates.say("before") + " ".join(self._templates.say(act, **_template_fields(inform)) for inform, act in acts)
         terse = self._plan.style == "terse" and len(first.text) < _MAX_BARE_TEXT
         prefix = "" if terse else self._templates.say("before")
         if len(informs) == 1:
@@ -107,10 +110,13 @@ class ApiUserSession:
         return prefix + both + "".join(self._templates.say("also", **_template_fields(inform)) for inform in informs[2:])
 
     def _volunteer(self) -> str:
-        """Return what the user says without being asked."""
+        """Return what the user says without being asked: what is optional, and sometimes the first of what the agent would ask for."""
         direct = [inform for inform in self._goal.informs if not inform.choice and not is_informed(inform, self._turns)]
-        volunteered = list(takewhile(lambda _: self._templates.happens(_VOLUNTEER_RATE[self._plan.style]), direct[:2]))
-        return "".join(self._templates.say("also", **_template_fields(inform)) for inform in volunteered)
+        optional, needed = [inform for inform in direct if inform.optional], [inform for inform in direct if not inform.optional]
+        volunteered = list(takewhile(lambda _: self._templates.happens(_VOLUNTEER_RATE[self._plan.style]), needed[:2]))
+        return "".join(
+            self._templates.say("also_flag" if inform.flag else "also", **_template_fields(inform)) for inform in (*volunteered, *optional)
+        )
 
     def _style_ending(self) -> str:
         if self._plan.style == "chatty":
@@ -121,7 +127,13 @@ class ApiUserSession:
 def _template_fields(inform: InformAct) -> dict[str, str]:
     determiner = "my" if inform.personal else "the"
     be = "are" if singular(last := inform.label.rpartition(" ")[2]) != last else "is"
-    return {"Determiner": determiner.capitalize(), "determiner": determiner, "label": inform.label, "be": be, "text": inform.text}
+    own = {"Determiner": determiner.capitalize(), "determiner": determiner, "label": inform.label, "be": be}
+    return {**own, "text": inform.text, "Text": _capitalized(inform.text)}
+
+
+def _capitalized(text: str) -> str:
+    """Return a sentence with a capital; an identifier stays as it is."""
+    return text[:1].upper() + text[1:] if " " in text or text.isalpha() else text
 
 
 def _question(text: str) -> str:

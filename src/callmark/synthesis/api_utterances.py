@@ -29,6 +29,7 @@ EXPERT: dict[str, tuple[str, ...]] = {
     ),
     "again": ("Of course. ", "Sure. ", "Certainly. ", "Yes, I can do that as well. ", "Yes, that can be done. ", "No problem. "),
     "thanks": ("Thank you. ", "Thanks. ", "Got it. ", "Noted. ", "Perfect, thank you. ", ""),
+    "ask_flag": ('What should "{label}" be?', 'And what should "{label}" be?'),
     "from": (" You can choose from {options}.", " It can be {options}.", " The options are {options}."),
     "which": (
         "I see more than one {noun}:\n{options}\nWhich {noun} do you mean?",
@@ -151,6 +152,8 @@ USER: dict[str, tuple[str, ...]] = {
         "I think you want {text}.",
     ),
     "tell_terse": ("{text}", "{text}.", "{label}: {text}"),
+    "tell_flag": ("{Text}.", "{Text}, please.", "I would say {text}.", "I think {text}."),
+    "also_flag": (" {Text}.", " And {text}.", " In case you need it, {text}."),
     "both": (
         "{Determiner} {label} {be} {text}, and {determiner2} {label2} {be2} {text2}.",
         "It's {text}, and {determiner2} {label2} {be2} {text2}.",
@@ -243,9 +246,10 @@ class UtteranceTemplates:
     def say(self, act: str, **fields: Any) -> str:
         """Return an utterance for a dialogue act, with its fields filled."""
         used = self._used.setdefault(act, [])
-        if len(used) >= len(self._templates[act]):
+        unused = [template for template in self._templates[act] if template not in used]
+        if not unused:
             used.clear()
-        template = self._random.choice([template for template in self._templates[act] if template not in used])
+        template = self._random.choice(unused or self._templates[act])
         used.append(template)
         return template.format(**fields) if fields else template
 

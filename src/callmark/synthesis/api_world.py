@@ -13,7 +13,7 @@ from callmark.simulation.operations import Api
 from callmark.simulation.tool_lists.read import read_tool_list
 from callmark.synthesis.api_expert import ApiExpert
 from callmark.synthesis.api_plans import PlanGenerator
-from callmark.synthesis.api_policy import tool_policy, tool_rules
+from callmark.synthesis.api_policy import plain_description, tool_policy, tool_rules
 from callmark.synthesis.api_user import ApiUser
 from callmark.synthesis.world import World
 from callmark.types import Case, Tool
@@ -50,7 +50,7 @@ class ApiWorld(World):
     @property
     def policy(self) -> str:
         """Return the file's title and description, and general rules for using tools."""
-        return "\n\n".join(filter(None, (self._api.title, self._api.description, tool_policy(self._writes))))
+        return "\n\n".join(filter(None, (self._api.title, plain_description(self._api.description), tool_policy(self._writes))))
 
     @property
     def rules(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from callmark.simulation.mock_api.patterns import text_matching
 from callmark.simulation.mock_api.relations import ResourceRelations
 from callmark.simulation.mock_api.resource_kinds import Field, ResourceKind, ResourceKinds
 from callmark.simulation.mock_api.resource_store import ResourceStore
-from callmark.simulation.mock_api.sample_data import TODAY
+from callmark.simulation.mock_api.sample_data import FIRST_NAMES, LAST_NAMES, TODAY
 from callmark.simulation.mock_api.values import ValueContext, ValueGenerator
 from callmark.simulation.openapi import read_api
 from callmark.simulation.operations import Operation
@@ -151,13 +151,21 @@ def test_article_follows_the_sound(expected: str) -> None:
     assert with_article(expected.partition(" ")[2]) == expected
 
 
-def test_long_description_is_read_fast() -> None:
+@pytest.mark.parametrize("part", ["a", "a-", "a "])
+def test_reading_a_long_description_takes_time_in_proportion_to_its_length(part: str) -> None:
     kind = ResourceKind("order", "id", ("id",), {"status": {"enum": ["pending", "done"]}})
-    for text in ("a" * 200_000, "a-" * 100_000, "a " * 100_000):
-        begun = perf_counter()
-        found = find_effect(Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel"), kind, text)
-        assert found.allowed_values == ("pending",)
-        assert perf_counter() - begun < 1
+
+    def seconds(length: int) -> float:
+        text = part * (length // len(part))
+        operation = Operation(Tool("cancel_order", f"{text}. Cancel a pending order.", {}), "post", "/cancel")
+        times = []
+        for _ in range(3):
+            begun = process_time()
+            assert find_effect(operation, kind, text).allowed_values == ("pending",)
+            times.append(process_time() - begun)
+        return min(times)
+
+    assert seconds(200_000) < 60 * seconds(10_000) + 0.1  # 20 times as long; it would be 400 times as slow if it were quadratic
 
 
 def test_main_key_of_a_kind_has_precedence() -> None:
@@ -312,3 +320,22 @@ def test_kinds_are_found_by_keys() -> None:
     assert kinds.by_name["user"].fields["orders"].role == "keys"
     assert kinds.by_name["order"].fields["items"].role == "whole"
     assert kinds.created_only == {"coupon"}
+
+
+def test_person_in_another_resource_has_the_name_of_a_person() -> None:
+    guest = {"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string"}}}
+    values = ValueGenerator("s")
+    found = values.generate(guest, "guest", ValueContext("booking", "B-1"))
+    first, last = found["name"].split()
+    assert (first in FIRST_NAMES, last in LAST_NAMES) == (True, True)
+    assert found["email"].startswith(f"{first}.{last}".lower())
+    assert values.generate(guest, "mainGuest", ValueContext("booking", "B-2")) != found
+
+
+@pytest.mark.parametrize("example, is_sum", [("2 + 2", True), ("10 * 2.5 - 1", True), ("2025-01-02", False), ("two plus 2", False)])
+def test_example_of_a_calculation_gives_other_calculations(example: str, is_sum: bool) -> None:
+    schema = {"type": "string", "description": f"An expression such as '{example}'"}
+    values = ValueGenerator("s")
+    found = {values.generate(schema, "expression", ValueContext("", str(number))) for number in range(20)}
+    assert (len(found) > 10, found == {example}) == (is_sum, not is_sum)
+    assert not is_sum or all(len(value.split()) == len(example.split()) for value in found)

@@ -24,6 +24,7 @@ _MAX_DEPTH = 6  # of nested objects and lists
 _DEEP, _DEEP_FIELDS = 2, 6  # from this depth on, objects have fewer optional fields and lists one item
 _MAX_ITEMS = 20
 _MAX_TEXT = 1000  # characters
+_MAX_CODE = 3  # letters
 _TRIES = 20  # for a list without duplicates
 _QUOTED = r"['\"`]([^'\"`]{2,60})['\"`]"
 _EXAMPLES_IN_TEXT = re.compile(
@@ -35,6 +36,8 @@ _FUTURE = frozenset(
     | {"delivery", "departure", "arrival", "checkin", "checkout", "check", "next", "by", "visit", "deadline", "available"}
 )
 _CODE = re.compile(r"[A-Za-z]{0,4}[-_#]?\d{1,8}[A-Za-z]?")  # a seat, a room, a gate
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SUM = re.compile(rf"{_NUMBER.pattern}(?: [-+*/] {_NUMBER.pattern})+")
 _PERSON_KEY = re.compile(r"([a-z]{2,})_([a-z]{2,})_\d{2,4}")
 _NOT_NAMES = frozenset(("card", "credit", "gift", "pay", "order", "user", "item", "customer", "account"))
 STATUS_WORDS = (("status",), ("state",), ("stage",))  # last word of a status field
@@ -124,6 +127,9 @@ class ValueGenerator:
                 return {}
             keys = random.sample(sample_data.PROPER_NAMES, 3)
             return {key.lower(): self.generate(value_schema, name, context, random=random, depth=depth + 1) for key in keys}
+        whose = singular((split_name(name) or ("",))[-1])
+        if whose in PEOPLE - RECORDS and not context.is_person:
+            context = ValueContext(whose, f"{context.key}/{name}")  # a guest, with the name of a person
         required_names = required(schema)
         if depth > _MAX_DEPTH:
             selected = {key: fields[key] for key in required_names if key in fields and depth <= 4 * _MAX_DEPTH}
@@ -183,6 +189,9 @@ class ValueGenerator:
     def _by_name(self, schema: Mapping[str, Any], name: str, context: ValueContext, random: Random) -> str:
         """Return a value by the name of the field, else one like its examples."""
         examples = [text for text in _examples(schema) if text]
+        is_code = key_stem(name) is not None and not is_id(name)
+        if examples and is_code and all(len(text) <= _MAX_CODE and text.isalpha() for text in examples):
+            return random.choice(examples)  # the code of a country, a currency or a language
         if examples and (is_id(name) or key_stem(name) is not None):
             return _vary_example(random.choice(examples), random, self.person(context))
         if key_stem(name) is not None:
@@ -198,6 +207,8 @@ class ValueGenerator:
         kind = (words[-2] if len(words) > 1 else context.kind.rpartition("_")[2]) if _NAMES & {*words[-1:]} else ""
         if samples := sample_data.NAMES_BY_KIND.get(sample_data.SIMILAR_KINDS.get(kind, kind)):
             return random.choice(samples)
+        if examples and _SUM.fullmatch(examples[0]):
+            return _NUMBER.sub(lambda _: str(random.randint(2, 99)), examples[0])
         if examples:
             return _vary_example(examples[0], random, self.person(context)) if _CODE.fullmatch(examples[0]) else examples[0]
         if words[-1:] in (("url",), ("urls",), ("uri",), ("link",), ("website",)):

@@ -32,6 +32,15 @@ _OPTIONS = {
         "size": {"type": "string", "enum": ["small", "medium", "large"]},
     },
 }
+_MADE_BY = {  # what is made by doing this to something else: `book_room` makes a booking
+    "book": ("booking", "reservation"),
+    "reserve": ("reservation", "booking"),
+    "rent": ("rental",),
+    "subscribe": ("subscription",),
+    "pay": ("payment",),
+    "register": ("registration",),
+    "enroll": ("enrollment",),
+}
 
 
 class ToolDefinition(Struct, frozen=True):
@@ -153,7 +162,8 @@ class _Model:
         targets = [kind for kind in (*after, *before) if kind in singles] if "by" not in words else [k for k in before if k in singles]
         if reading.verb in CREATE and targets and before and before[0] not in singles:
             targets = []  # `create_review_for_product` creates a review
-        own = targets or before
+        made = [kind for kind in _MADE_BY.get(reading.verb, ()) if kind in known and kind not in singles]
+        own = made or targets or before
         noun = "_".join([*words[: max(cut - 1, 0)], *map(singular, words[max(cut - 1, 0) : cut])])
         if "" in reading.keys.values() and not own:  # a bare `id` is that of what the name says
             own = [resource_noun(noun)] if noun else []
