@@ -57,6 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if mark is None:
         return
     with _failing_readably():
+        from callmark.integrations.pytest_cases import readable_id
         from callmark.integrations.pytest_sets import CaseSet, read_mark
 
         options = read_mark(mark.args, mark.kwargs, os.path.dirname(metafunc.definition.path))
@@ -64,7 +65,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.config.stash.setdefault(_sets, {})[metafunc.definition.nodeid] = cases
     if FIXTURE not in metafunc.fixturenames:
         metafunc.fixturenames.insert(0, FIXTURE)
-    metafunc.parametrize(FIXTURE, [pytest.param((cases.name, case), id=case) for case in cases.by_id], indirect=True)
+    metafunc.parametrize(FIXTURE, [pytest.param((cases.name, case), id=readable_id(case)) for case in cases.by_id], indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test with the mark that pytest cannot parametrize, such as a method of `unittest.TestCase`: it would pass without a case."""
+    if isinstance(item, pytest.Function) and item.get_closest_marker(MARK) is not None and not hasattr(item, "callspec"):
+        pytest.fail(f"@pytest.mark.{MARK} has no effect on a method of unittest.TestCase: use a function or a plain class", pytrace=False)
 
 
 @pytest.fixture
@@ -159,7 +166,8 @@ def _selected(session: pytest.Session, name: str) -> list[str]:
     """Return the cases of a set whose tests were selected, in order."""
     items = (item for item in session.items if isinstance(item, pytest.Function) and hasattr(item, "callspec"))
     parameters = (item.callspec.params.get(FIXTURE) for item in items)
-    return [parameter[1] for parameter in parameters if isinstance(parameter, tuple) and parameter[0] == name]
+    found = [parameter[1] for parameter in parameters if isinstance(parameter, tuple) and parameter[0] == name]
+    return list(dict.fromkeys(found))  # a test with further parameters has a case more than once
 
 
 @contextmanager
@@ -169,8 +177,10 @@ def _failing_readably() -> Iterator[None]:
         yield
     except Exception as error:
         from callmark.errors import CallmarkError
+        from callmark.reporting.safety import escape_log_commands, indent_breaks
 
         if not isinstance(error, CallmarkError):
             raise
         hint = getattr(error, "hint", "")
-        pytest.fail(f"callmark: {error}{f'. {hint}' if hint else ''}", pytrace=False)
+        sentence = escape_log_commands(indent_breaks(f"callmark: {error}{f'. {hint}' if hint else ''}"))
+        raise pytest.fail.Exception(sentence, pytrace=False) from None
