@@ -5,9 +5,10 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from callmark.errors import BadInput
-from callmark.reporting.safety import escape_log_commands, short_name
+from callmark.reporting.safety import escape_log_commands
 from callmark.runs.source import CaseSource, refuse_repeated
 from callmark.types import Case, Place
+from callmark.wording import shorten_middle
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
@@ -45,11 +46,11 @@ def cases(
 
 
 def readable_id(case: str) -> str:
-    """Return the id of a case as part of a test's name, which pytest prints: escaped, on one line, and shortened if it is very long.
+    """Return the id of a case as part of a test's name: without commands of CI logs, and shortened if it is very long.
 
-    pytest numbers ids that are equal.
+    pytest escapes control characters and non-ASCII letters, and numbers ids that are equal.
     """
-    return escape_log_commands(short_name(case, _MAX_ID))
+    return escape_log_commands(shorten_middle(case, _MAX_ID))
 
 
 def read_cases(

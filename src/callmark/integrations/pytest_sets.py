@@ -15,14 +15,17 @@ from msgspec import Struct
 import callmark
 from callmark.analysis.outcomes import CaseOutcome, case_outcomes
 from callmark.api.testing import describe_difference
+from callmark.config import read_grading_settings
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import CONVERSATION_EVALUATORS, DEFAULT_EVALUATORS
 from callmark.integrations.pytest_cases import read_cases
 from callmark.models.model import ModelSettings
 from callmark.reporting.safety import escape_breaks, escape_log_commands
 from callmark.runs.run import Run
 from callmark.runs.store import PREDICTIONS
+from callmark.simulation.simulate import simulation_grading
 from callmark.types import Case, Prediction
 from callmark.wording import did_you_mean
 
@@ -141,6 +144,8 @@ class CaseSet:
     def _run(self, cases: list[Case], out: str) -> Run:
         given = self.options
         options = {name: value for name, value in given.options.items() if not (name == "tools" and given.mode == "model")}
+        if evaluators := self._evaluators():
+            options["evaluators"] = evaluators
         if given.mode == "predictions":
             return callmark.grade(cases, predictions=given.source, out=out, trust=True, **options)
         run = callmark.run if given.mode == "model" else callmark.simulate
@@ -149,6 +154,21 @@ class CaseSet:
             stopped = found.info.model_run.stop_reason if found.info.model_run else ""
             raise BadInput(stopped or f"{found.label} returned no prediction")
         return found
+
+    def _evaluators(self) -> Sequence[str]:
+        """Return the evaluators of the mark. If it names none and a case has reply checks, the default ones and `reply`: a test must not
+        pass without a check that its case states.
+        """
+        given = self.options
+        if given.options.get("evaluators") or not any(case.reply for case in self.by_id.values()):
+            return given.options.get("evaluators") or ()
+        grading = read_grading_settings(given.options.get("config"))
+        default = grading.evaluators
+        if given.mode == "agent":
+            default = simulation_grading(grading).evaluators
+        elif any(case.is_scenario for case in self.by_id.values()) and default == DEFAULT_EVALUATORS:
+            default = CONVERSATION_EVALUATORS
+        return tuple(dict.fromkeys((*default, "reply")))
 
     def _describe(self, folder: str, run: Run) -> None:
         given = self.options
@@ -222,7 +242,7 @@ def _source(mode: Mode, given: Any, folder: str) -> Any:
         return f"python:{given.__module__}:{given.__qualname__}"
     found = getattr(given, "__qualname__", None) or f"an object of type {type(given).__name__}"
     raise BadInput(
-        f"@pytest.mark.callmark: {mode}: expected a name such as \"openai:NAME\", or a function of a module, got {found:.80}",
+        f'@pytest.mark.callmark: {mode}: expected a name such as "openai:NAME", or a function of a module, got {found:.80}',
         f"Write a function that calls it, and pass {mode}=my_function.",
     )
 

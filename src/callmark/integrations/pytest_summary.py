@@ -48,7 +48,9 @@ def summarize_sets(folder: str, report: str | None) -> SetsSummary:
             lines.append((f"report: {report}", False))
         except CallmarkError as error:
             lines.append((f"the report was not written: {error}", True))
-    return SetsSummary([(escape_log_commands(escape_breaks(text)), is_failure) for text, is_failure in lines], any(is_failure for _, is_failure in lines))
+    return SetsSummary(
+        [(escape_log_commands(escape_breaks(text)), is_failure) for text, is_failure in lines], any(is_failure for _, is_failure in lines)
+    )
 
 
 def _grade_together(info: SetInfo, folder: str) -> Run:
