@@ -238,7 +238,26 @@ def test_plugin_imports_nothing_heavy_before_it_is_used() -> None:
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('callmark') or name.count('.') > 1))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['callmark.integrations.pytest_plugin']"
+    assert done.stdout.strip() == "['callmark.integrations.pytest_hooks', 'callmark.integrations.pytest_plugin']"
+
+
+def test_old_pytest_goes_on_working_and_only_a_test_with_the_mark_fails(tmp_path: Path) -> None:
+    """An old pluggy is imitated: `hookimpl` refuses `wrapper`, so what needs it cannot be imported."""
+    (tmp_path / "old_pluggy.py").write_text(
+        "import pytest\ndef old(function=None, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False, specname=None):\n"
+        "    return pytest_hookimpl(function, hookwrapper, optionalhook, tryfirst, trylast, specname)\n"
+        "pytest_hookimpl, pytest.hookimpl = pytest.hookimpl, old\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "test_old.py").write_text(
+        "import pytest\ndef test_plain(): ...\n@pytest.mark.callmark('missing.jsonl', model='x:y')\ndef test_mark(): ...\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "old_pluggy", "-p", "callmark", "-p", "no:cacheprovider", "-rA"]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert outcomes(done.stdout) == {"test_plain": "PASSED", "test_mark": "ERROR"}, done.stdout + done.stderr
+    assert "@pytest.mark.callmark needs pytest 7 and pluggy 1.2, or later: pip install --upgrade pytest pluggy" in done.stdout
 
 
 @pytest.mark.parametrize(
