@@ -15,7 +15,7 @@ import subprocess  # the frameworks are in environments of their own
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ FRAMEWORKS = {  # its name, and the packages whose versions are shown
     "semantic-kernel": ("semantic-kernel",),
     "adk": ("google-adk",),
 }
+NO_RUN = "NO RUN"
 FOLDER = Path(__file__).parent.resolve()
 FIXTURES = FOLDER / "fixtures"
 CONFIG = Path(callmark.__file__).parent / "worlds/helpdesk/callmark.toml"
@@ -69,6 +70,7 @@ def main() -> int:
         print(row("agent", "version", "calls", "same calls", "same grades", "same endings", "unknown tool", "invalid JSON", "server", "s"))
         hand = [probe(sys.executable, folder, f"{url}#{model}", scenarios) for model in (UNKNOWN_TOOL, NOT_JSON, BROKEN)]
         print(row("by hand", f"callmark {metadata.version('callmark')}", count, "", "", "", *hand, f"{by_hand.seconds:.1f}"))
+        different += not is_expected(hand)
         for name in options.names:
             python = str(options.environments.absolute() / name / "bin" / "python")
             agent = f"{name}:{name.replace('-', '_')}_agent:make"
@@ -94,7 +96,7 @@ def main() -> int:
             print(
                 row(name, version(python, name), sum(map(len, found.calls.values())), *shares, *probes, f"{found.seconds:.1f}"), flush=True
             )
-            different += any(number < len(by_hand.calls) for number in same) or probes[2] != "error" or "error" in probes[:2]
+            different += any(number < len(by_hand.calls) for number in same) or not is_expected(probes)
     return int(bool(different))
 
 
@@ -124,10 +126,17 @@ def simulate(
 
 
 def probe(python: str, folder: Path, agent: str, scenarios: Path, environment: Mapping[str, str] | None = None) -> str:
-    """Return what became of the first conversation: `error`, or its ending."""
+    """Return what became of the first conversation: `error`, or its ending; `NO RUN` if there is none, which is printed."""
     name = f"probe-{time.monotonic_ns()}"
     found = simulate(python, folder, agent, name, scenarios, environment, "--limit", "1")
-    return next(iter(found.endings.values()), "error")
+    if not found.endings:
+        print(f"{agent}: {found.problem}")
+    return next(iter(found.endings.values()), NO_RUN)
+
+
+def is_expected(probes: Sequence[str]) -> bool:
+    """Return whether a model's mistakes are scored, and the failure of its server is an error."""
+    return probes[2] == "error" and not {"error", NO_RUN} & set(probes[:2])
 
 
 def _record_by_hand(folder: Path, url: str, scenarios: Path, scenario: Path, case: str) -> None:

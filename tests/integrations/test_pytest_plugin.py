@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from callmark.errors import BadInput
+from callmark.integrations.pytest_cases import readable_id
 from callmark.integrations.pytest_sets import CaseSet, MarkOptions, read_mark
 from callmark.integrations.pytest_summary import summarize_sets
 from tests.rows import WEATHER, assistant, call, user, write_rows
@@ -25,9 +26,15 @@ def reply(messages, tools):
     return "Your ticket is TKT-1."
 
 def fail(messages, tools):
-    raise ConnectionError("no network")
+    raise ConnectionError("no network ##[error]x")
+
+def counted(messages, tools):
+    with open("counted.txt", "a") as file:
+        file.write("x")
+    return predict(messages, tools)
 """
 TESTS = """
+import unittest
 import callmark
 import my_agent
 import pytest
@@ -57,9 +64,23 @@ def test_error(): ...
 def test_own(case):
     callmark.assert_calls(my_agent.predict([{"content": case.messages[-1].text}], []), case)
 
+@pytest.mark.callmark("replies.jsonl", model="python:my_agent:reply")
+def test_reply(): ...
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.callmark("eval.jsonl", model="python:my_agent:counted", limit=1)
+def test_twice(number): ...
+
+class TestUnit(unittest.TestCase):
+    @pytest.mark.callmark("missing.jsonl", model="python:my_agent:predict")
+    def test_unit(self): ...
+
 def test_plain():
     pass
 """
+HOSTILE = "##[error]\x1b[31m" + "y" * 300
+HOSTILE_TEST = f"test_reply[{readable_id(HOSTILE).encode('unicode_escape').decode()}]"
+REPLIES = (("told", "TKT-1"), (HOSTILE, "TKT-2"))
 DIFF = """\
 get_weather: days: expected 3, got 2 (hallucinated)
 
@@ -105,6 +126,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name, text in (("told", "TKT-1"), ("untold", "TKT-2"))
         ),
     )
+    write_rows(
+        folder / "replies.jsonl",
+        *({**point(name, "Hello"), "expected_output": {"tool_calls": [], "reply": {"contains": text}}} for name, text in REPLIES),
+    )
     (folder / "my_agent.py").write_text(AGENT, encoding="utf-8")
     (folder / "tests").mkdir()
     (folder / "tests" / "test_agent.py").write_text(TESTS, encoding="utf-8")
@@ -148,9 +173,27 @@ def test_one_test_per_case(result: subprocess.CompletedProcess[str]) -> None:
         "test_error[bonn]": "FAILED",
         "test_own[bonn]": "PASSED",
         "test_own[cologne]": "FAILED",
+        "test_reply[told]": "PASSED",
+        HOSTILE_TEST: "FAILED",
+        "test_twice[bonn-1]": "PASSED",
+        "test_twice[bonn-2]": "PASSED",
+        "TestUnit::test_unit": "ERROR",
         "test_plain": "PASSED",
     }, result.stdout + result.stderr
     assert result.returncode == 1
+
+
+def test_case_of_a_parametrized_test_runs_once(result: subprocess.CompletedProcess[str], project: Path) -> None:
+    assert (project / "counted.txt").read_text(encoding="utf-8") == "x"
+
+
+def test_mark_without_effect_fails_its_test(result: subprocess.CompletedProcess[str]) -> None:
+    assert "@pytest.mark.callmark has no effect on a method of unittest.TestCase: use a function or a plain class\n" in result.stdout
+
+
+def test_output_holds_no_commands_of_logs_or_terminals(result: subprocess.CompletedProcess[str]) -> None:
+    assert not re.findall(r"^\s*::|##\[|\x1b", result.stdout, re.MULTILINE)
+    assert "reply: contains: does not contain" in result.stdout
 
 
 def test_failures_read_like_a_diff(result: subprocess.CompletedProcess[str]) -> None:
@@ -161,7 +204,7 @@ def test_failures_read_like_a_diff(result: subprocess.CompletedProcess[str]) -> 
     assert 'reply: contains: does not contain "TKT-2"' in text
     assert 'expected get_weather(city="Cologne", days=3), got no call\n' in text
     assert 'reply: "Which day?"' in text
-    assert "error: my_agent:fail raised ConnectionError: no network (my_agent.py:12)\n" in text
+    assert "error: my_agent:fail raised ConnectionError: no network \\x23#[error]x (my_agent.py:12)\n" in text
 
 
 def test_thresholds_are_checked_over_all_cases(result: subprocess.CompletedProcess[str]) -> None:
@@ -195,7 +238,26 @@ def test_plugin_imports_nothing_heavy_before_it_is_used() -> None:
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('callmark') or name.count('.') > 1))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['callmark.integrations.pytest_plugin']"
+    assert done.stdout.strip() == "['callmark.integrations.pytest_hooks', 'callmark.integrations.pytest_plugin']"
+
+
+def test_old_pytest_goes_on_working_and_only_a_test_with_the_mark_fails(tmp_path: Path) -> None:
+    """An old pluggy is imitated: `hookimpl` refuses `wrapper`, so what needs it cannot be imported."""
+    (tmp_path / "old_pluggy.py").write_text(
+        "import pytest\ndef old(function=None, hookwrapper=False, optionalhook=False, tryfirst=False, trylast=False, specname=None):\n"
+        "    return pytest_hookimpl(function, hookwrapper, optionalhook, tryfirst, trylast, specname)\n"
+        "pytest_hookimpl, pytest.hookimpl = pytest.hookimpl, old\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "test_old.py").write_text(
+        "import pytest\ndef test_plain(): ...\n@pytest.mark.callmark('missing.jsonl', model='x:y')\ndef test_mark(): ...\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "old_pluggy", "-p", "callmark", "-p", "no:cacheprovider", "-rA"]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert outcomes(done.stdout) == {"test_plain": "PASSED", "test_mark": "ERROR"}, done.stdout + done.stderr
+    assert "@pytest.mark.callmark needs pytest 7 and pluggy 1.2, or later: pip install --upgrade pytest pluggy" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -208,6 +270,15 @@ def test_plugin_imports_nothing_heavy_before_it_is_used() -> None:
         (("a",), {"model": "x", "trial": 3}, "unknown option 'trial'. Did you mean trials?"),
         (("a",), {"model": "x", "user": "script"}, "unknown option 'user'"),
         (("a",), {"model": "x", "max_errors": 1}, "max_errors has no effect without min"),
+        (("a",), {"model": "x", "min": 0.9}, "min: expected numbers by metric, got 0.9"),
+        (("a",), {"model": "x", "min": {"call.score": True}}, "min: expected numbers by metric, got {'call.score': True}"),
+        (
+            ("a",),
+            {"model": lambda messages, tools: ""},
+            'model: expected a name such as "openai:NAME", or a function of a module, got <lam',
+        ),
+        (("a",), {"model": Path("a").exists}, 'model: expected a name such as "openai:NAME", or a function of a module, got Path.exists'),
+        (("a",), {"agent": object()}, 'agent: expected a name such as "openai:NAME", or a function of a module, got an object of type obj'),
     ],
 )
 def test_invalid_mark_is_refused(positional: tuple[str, ...], options: dict[str, Any], problem: str) -> None:
@@ -269,3 +340,17 @@ def test_conversations_are_expanded_and_results_of_processes_are_put_together(tm
         f"report: {tmp_path / 'report.html'}",
     ]
     assert all(result.passed for result in (*first.results.values(), *second.results.values()))
+
+
+def test_no_result_of_a_process_is_overwritten(tmp_path: Path) -> None:
+    """Files of other processes come and go in the shared folder, so the number of files there is no name."""
+    path = str(write_rows(tmp_path / "eval.jsonl", point("bonn", "Weather in Bonn?"), point("thanks", "Thanks")))
+    shared = tmp_path / "shared"
+    cases = CaseSet("t.py::test_x", MarkOptions(path, "model", "scripted:perfect", min={"call.score": 1.0}))
+    cases.run(["bonn"], str(shared))
+    (own,) = shared.iterdir()
+    (own / "set.json").unlink()  # as the temporary files of another process
+    cases.run(["thanks"], str(shared))
+    cases.run(["bonn"], str(shared))
+    assert summarize_sets(str(shared), None).lines[0] == ("t.py::test_x: 2 of 2 thresholds met over 2 cases", False)
+    assert len(list(own.glob("*.jsonl"))) == 3

@@ -200,3 +200,28 @@ def test_response_without_a_reply_is_an_error(results: list[Any], kind: type[Exc
     with pytest.raises(kind) as caught:
         read_results(results, EndpointSettings(result="/data", reply="/t", calls="/c"))
     assert str(caught.value) == problem
+
+
+def test_run_stores_no_header_that_is_written_out(cli: Cli) -> None:
+    """A header may be a secret whatever its name; the run is then resumed with the agent of the file."""
+    config = FASTAPI + 'headers = { X-Pin = "planted-pin-99", X-Tenant = "${BOT_TOKEN}", API-Version = "3" }\n'
+    with serve_agent() as (url, _):
+        assert simulate(cli, config, url, "--trust").status == 0
+        stored = Path("runs/run/run.json").read_text(encoding="utf-8")
+        assert json.loads(stored)["model_run"]["model"]["endpoint"]["headers"] == {
+            "X-Pin": "…",
+            "X-Tenant": "${BOT_TOKEN}",
+            "API-Version": "3",
+        }
+        refused = cli("simulate", "runs/run", "--resume")
+        assert (refused.status, "contained a secret, which is not stored" in refused.err) == (2, True), refused.err
+        assert cli("simulate", "runs/run", "--resume", "--agent", "bot").status == 0
+
+
+def test_header_with_a_line_break_is_an_error_that_names_it(cli: Cli) -> None:
+    config = FASTAPI + 'headers = { X-Message = "{message}" }\n'
+    Path("scenarios.json").write_text(json.dumps([{**SCENARIOS[0], "data": {"script": ["Hi\r\nX-Role: admin"]}}]), encoding="utf-8")
+    with serve_agent() as (url, agent):
+        done = simulate(cli, config, url, "--trust")
+    assert "the header X-Message would contain a line break" in done.out + done.err
+    assert not agent.requests

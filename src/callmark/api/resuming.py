@@ -35,8 +35,8 @@ def read_resumed_run(
 ) -> ResumedRun:
     """Return the settings of a run, overridden by the format, tools and limit of `cases`, and by a model if one is given.
 
-    A folder that is not the run of a model, more than one model, and a model whose address contained a secret raise `BadInput`. So do
-    `moved`: another folder was given for the run; and variables that programs of the run got, if `env` does not name them.
+    A folder that is not the run of a model, more than one model, and a model whose address or headers contained a secret raise `BadInput`.
+    So do `moved`: another folder was given for the run; and variables that programs of the run got, if `env` does not name them.
     """
     folder = RunFolder(run)
     before = folder.read()
@@ -51,7 +51,7 @@ def read_resumed_run(
         raise BadInput(f"{run}: expected one model to resume the run with, got {len(models)}")
     if model_run.redacted and not models:
         raise BadInput(
-            f"{run}: the URL of its model contained a secret, which is not stored",
+            f"{run}: the URL or a header of its model contained a secret, which is not stored",
             f"Pass it again with {'--agent' if model_run.simulation else '--model'}.",
         )
     named_here = {*env, *(name for _, model in models for name in model.env)}

@@ -5,11 +5,15 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from callmark.errors import BadInput
+from callmark.reporting.safety import escape_log_commands
 from callmark.runs.source import CaseSource, refuse_repeated
 from callmark.types import Case, Place
+from callmark.wording import shorten_middle
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
+
+_MAX_ID = 200  # characters
 
 
 def cases(
@@ -38,7 +42,15 @@ def cases(
     except ImportError:
         raise BadInput("pytest is not installed", "Run pip install pytest, or read the file with callmark.load.") from None
     found = read_cases(fspath(path), format_name=format_name, tools=tools, limit=limit)
-    return [pytest.param(case, id=case.id) for case in found]
+    return [pytest.param(case, id=readable_id(case.id)) for case in found]
+
+
+def readable_id(case: str) -> str:
+    """Return the id of a case as part of a test's name: without commands of CI logs, and shortened if it is very long.
+
+    pytest escapes control characters and non-ASCII letters, and numbers ids that are equal.
+    """
+    return escape_log_commands(shorten_middle(case, _MAX_ID))
 
 
 def read_cases(

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Literal
+from uuid import uuid4
 
 import msgspec
 from msgspec import Struct
@@ -14,13 +15,17 @@ from msgspec import Struct
 import callmark
 from callmark.analysis.outcomes import CaseOutcome, case_outcomes
 from callmark.api.testing import describe_difference
+from callmark.config import read_grading_settings
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.grading.record import GradeRecord
+from callmark.grading.settings import CONVERSATION_EVALUATORS, DEFAULT_EVALUATORS
 from callmark.integrations.pytest_cases import read_cases
-from callmark.reporting.safety import escape_breaks
+from callmark.models.model import ModelSettings
+from callmark.reporting.safety import escape_breaks, escape_log_commands
 from callmark.runs.run import Run
 from callmark.runs.store import PREDICTIONS
+from callmark.simulation.simulate import simulation_grading
 from callmark.types import Case, Prediction
 from callmark.wording import did_you_mean
 
@@ -75,7 +80,7 @@ class CaseResult(Struct, frozen=True):
     def message(self) -> str:
         """What went wrong: the first problem, the diff of the calls, and all problems."""
         if self.outcome.status != "failed":
-            return escape_breaks(f"{self.outcome.status}: {self.outcome.message}")
+            return escape_log_commands(escape_breaks(f"{self.outcome.status}: {self.outcome.message}"))
         failed = next(grade for grade in self.grades if grade.trial == self.outcome.trial)
         found = next(each for each in self.predictions if each.trial == failed.trial and not each.error)
         expected = (self.case.expected, *self.case.alternatives)[failed.alternative]
@@ -120,11 +125,11 @@ class CaseSet:
         own = os.path.join(folder, hashlib.sha256(self.name.encode()).hexdigest()[:16])
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.makedirs(own, exist_ok=True)
-        number = len(os.listdir(own))
-        runs = os.path.join(own, f"runs-{os.getpid()}-{number}")
+        unique = uuid4().hex  # the other processes write to the same folder
+        runs = os.path.join(own, f"runs-{unique}")
         chosen = list(self.by_id) if self.options.mode == "predictions" else cases
         run = self._run([self.by_id[case] for case in chosen], runs)
-        shutil.copyfile(run.folder.file(PREDICTIONS), os.path.join(own, f"{os.getpid()}-{number}.jsonl"))
+        shutil.copyfile(run.folder.file(PREDICTIONS), os.path.join(own, f"{unique}.jsonl"))
         self._describe(own, run)
         predictions = _predictions(run)
         grades: dict[str, list[GradeRecord]] = {}
@@ -139,6 +144,8 @@ class CaseSet:
     def _run(self, cases: list[Case], out: str) -> Run:
         given = self.options
         options = {name: value for name, value in given.options.items() if not (name == "tools" and given.mode == "model")}
+        if evaluators := self._evaluators():
+            options["evaluators"] = evaluators
         if given.mode == "predictions":
             return callmark.grade(cases, predictions=given.source, out=out, trust=True, **options)
         run = callmark.run if given.mode == "model" else callmark.simulate
@@ -147,6 +154,21 @@ class CaseSet:
             stopped = found.info.model_run.stop_reason if found.info.model_run else ""
             raise BadInput(stopped or f"{found.label} returned no prediction")
         return found
+
+    def _evaluators(self) -> Sequence[str]:
+        """Return the evaluators of the mark. If it names none and a case has reply checks, the default ones and `reply`: a test must not
+        pass without a check that its case states.
+        """
+        given = self.options
+        if given.options.get("evaluators") or not any(case.reply for case in self.by_id.values()):
+            return given.options.get("evaluators") or ()
+        grading = read_grading_settings(given.options.get("config"))
+        default = grading.evaluators
+        if given.mode == "agent":
+            default = simulation_grading(grading).evaluators
+        elif any(case.is_scenario for case in self.by_id.values()) and default == DEFAULT_EVALUATORS:
+            default = CONVERSATION_EVALUATORS
+        return tuple(dict.fromkeys((*default, "reply")))
 
     def _describe(self, folder: str, run: Run) -> None:
         given = self.options
@@ -186,16 +208,14 @@ def read_mark(positional: Sequence[Any], given: Mapping[str, Any], folder: str) 
             raise BadInput(f"{where}: unknown option {name!r}{did_you_mean(name, known)}", f"Options: {', '.join(known)}.")
     if "max_errors" in given and not given.get("min"):
         raise BadInput(f"{where}: max_errors has no effect without min", "Without min, every error fails its test.")
-    source = given[mode]
+    minimums = given.get("min") or {}
+    if not isinstance(minimums, Mapping) or not all(_is_number(value) for value in minimums.values()):
+        raise BadInput(f"{where}: min: expected numbers by metric, got {minimums!r:.80}", 'For example: min={"call.score": 0.9}')
     return MarkOptions(
         path=_locate(fspath(positional[0]), folder),
         mode=mode,
-        source=_model(source)
-        if mode != "predictions"
-        else _locate(fspath(source), folder)
-        if isinstance(source, str | PathLike)
-        else source,
-        min=dict(given.get("min") or {}),
+        source=_source(mode, given[mode], folder),
+        min=dict(minimums),
         max_errors=given.get("max_errors", 0),
         limit=given.get("limit"),
         format_name=given.get("format_name"),
@@ -209,9 +229,26 @@ def _locate(path: str, folder: str) -> str:
     return beside if not os.path.exists(path) and os.path.exists(beside) else path
 
 
-def _model(source: Any) -> Any:
-    """Return the spec of a function (`python:module:name`); anything else is returned unchanged."""
-    return f"python:{source.__module__}:{source.__qualname__}" if inspect.isroutine(source) else source
+def _source(mode: Mode, given: Any, folder: str) -> Any:
+    """Return a file of predictions, or a model or agent, with the spec of a function (`python:module:name`) in its place.
+
+    The spec is imported by name, so anything that has none, such as a lambda or a bound method, raises `BadInput`.
+    """
+    if mode == "predictions":
+        return _locate(fspath(given), folder) if isinstance(given, str | PathLike) else given
+    if isinstance(given, str | ModelSettings):
+        return given
+    if inspect.isfunction(given) and "<" not in given.__qualname__:
+        return f"python:{given.__module__}:{given.__qualname__}"
+    found = getattr(given, "__qualname__", None) or f"an object of type {type(given).__name__}"
+    raise BadInput(
+        f'@pytest.mark.callmark: {mode}: expected a name such as "openai:NAME", or a function of a module, got {found:.80}',
+        f"Write a function that calls it, and pass {mode}=my_function.",
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _predictions(run: Run) -> dict[str, list[Prediction]]:

@@ -11,7 +11,7 @@ import callmark
 from callmark.errors import CallmarkError
 from callmark.integrations.pytest_cases import read_cases
 from callmark.integrations.pytest_sets import SET, SetInfo
-from callmark.reporting.safety import escape_breaks
+from callmark.reporting.safety import escape_breaks, escape_log_commands
 from callmark.runs.run import Run
 from callmark.runs.store import folder_name
 from callmark.wording import pluralize
@@ -48,7 +48,9 @@ def summarize_sets(folder: str, report: str | None) -> SetsSummary:
             lines.append((f"report: {report}", False))
         except CallmarkError as error:
             lines.append((f"the report was not written: {error}", True))
-    return SetsSummary([(escape_breaks(text), is_failure) for text, is_failure in lines], any(is_failure for _, is_failure in lines))
+    return SetsSummary(
+        [(escape_log_commands(escape_breaks(text)), is_failure) for text, is_failure in lines], any(is_failure for _, is_failure in lines)
+    )
 
 
 def _grade_together(info: SetInfo, folder: str) -> Run:

@@ -8,6 +8,7 @@ an `error`, and anything that is not a prediction are errors. The conversation i
 """
 
 import asyncio
+import re
 from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -36,6 +37,7 @@ _CALL_KEYS = ("function_calls", "tool_calls", "calls")
 _CAPABILITIES = Capabilities(10, calls_tools=False, reports_calls=True)
 _EXAMPLE = "chatbot:http://localhost:8000/chat"
 _MAX_KEYS_SHOWN = 10
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # not allowed in a header
 
 
 class _Conversation(Struct):
@@ -128,6 +130,9 @@ class ChatbotModel:
         assert self._client is not None, "open the model with `async with` before it predicts"
         content = None if body is None else dump(fill(body, values, self._variables.__getitem__)).encode()
         headers = {name: str(fill(text, values, self._variables.__getitem__) or "") for name, text in self._endpoint.headers.items()}
+        for name, text in headers.items():
+            if _CONTROL.search(text):
+                raise ModelError(f"{self._shown}: the header {name} would contain a line break or another control character")
         until = DONE if self._endpoint.stream else None
         response = await self._client.request(method, fill_url(url, values), content, headers=headers, until=until)
         response = self._keys.redact(response)

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.strict import NotStrict, parse
 from callmark.errors import BadInput
+from callmark.models.redaction import HIDDEN
 from callmark.wording import did_you_mean
 
 PLACEHOLDERS = ("message", "messages", "session", "case_id", "trial", "watermark")
@@ -26,6 +27,7 @@ DONE = b"data: [DONE]"  # after the last event
 _PLACEHOLDER = re.compile(r"\$?\{([^{}]*)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_WORDS = ("authorization", "cookie", "key", "token", "secret", "password", "credential")
+_PUBLIC_HEADER = re.compile(r"accept(-.*)?|content-type|user-agent|.*-(version|beta)", re.IGNORECASE)  # never a secret
 _LINE = re.compile(rb"\r\n|\r|\n")
 
 Method = Literal["POST", "PUT", "PATCH", "GET"]
@@ -120,6 +122,12 @@ def check_endpoint(url: str, settings: EndpointSettings) -> None:
         raise BadInput("events has no effect without stream = true")
     for name, template in (("headers", settings.headers), ("body", settings.body)):
         _refuse_secrets(name, template)
+
+
+def hide_headers(settings: EndpointSettings) -> EndpointSettings:
+    """Return the settings with `…` in place of each header that is written out and may be a secret."""
+    headers = {name: text if _names(text) or _PUBLIC_HEADER.fullmatch(name) else HIDDEN for name, text in settings.headers.items()}
+    return structs.replace(settings, headers=headers)
 
 
 def variables(settings: EndpointSettings) -> list[str]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from callmark.analysis.gate import GateCheck, gate_headline
 from callmark.analysis.outcomes import CaseOutcome, count_outcomes
 from callmark.errors import BadInput
-from callmark.reporting.safety import escape_controls, escape_log_commands, markdown_code, one_line
+from callmark.reporting.safety import escape_breaks, escape_controls, escape_log_commands, markdown_code, one_line
 from callmark.wording import mark_heuristic, pluralize
 
 _NOT_XML = re.compile("[\ufffe\uffff]")  # what XML does not allow and `escape_controls` leaves
@@ -137,7 +137,9 @@ def _case_test(outcome: CaseOutcome, dataset: str) -> _Test:
     suite = ".".join(filter(None, (dataset.rpartition("/")[2].partition(".")[0] or "cases", outcome.scenario_type)))
     status = {"passed": "", "failed": "failure"}.get(outcome.status, outcome.status)
     text = "\n".join(one_line(problem, _MAX_PROBLEM) for problem in outcome.problems)  # a line break in data makes no line of its own
-    return _Test(suite, outcome.case or "(empty)", status, "callmark", one_line(outcome.message, _MAX_PROBLEM), text, outcome.seconds)
+    return _Test(
+        suite, escape_breaks(outcome.case) or "(empty)", status, "callmark", one_line(outcome.message, _MAX_PROBLEM), text, outcome.seconds
+    )
 
 
 def _counts(tests: Sequence[_Test]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
+from callmark.models.endpoint import hide_headers
 from callmark.models.keys import Keys, read_url
 from callmark.models.model import Model, ModelSettings
 from callmark.models.provider import Spec
@@ -39,9 +40,11 @@ def open_run_model(name: str | None, settings: ModelSettings, keys: Keys) -> Ope
 
 
 def redact_settings(settings: ModelSettings, spec: Spec, keys: Keys) -> tuple[ModelSettings, bool]:
-    """Return the settings without secrets, and whether a secret was removed."""
+    """Return the settings without secrets, and whether a secret was removed. A header whose text is written in the settings may be one."""
     address = _redact_address(settings, keys)
-    return keys.redact(structs.replace(settings, model=spec.shown, base_url=address)), spec.secret or HIDDEN in address
+    endpoint = settings.endpoint and hide_headers(settings.endpoint)
+    recorded = keys.redact(structs.replace(settings, model=spec.shown, base_url=address, endpoint=endpoint))
+    return recorded, spec.secret or HIDDEN in address or recorded.endpoint != settings.endpoint
 
 
 def _redact_address(settings: ModelSettings, keys: Keys) -> str:
