@@ -9,10 +9,13 @@ from collections import Counter
 import numpy
 from numpy.typing import NDArray
 
+from callmark.analysis.differences import EXHAUSTIVE, ROUNDING, sign_flip_test
 from callmark.analysis.intervals import Interval, Z, difference_interval, mean_interval
 
 Numbers = NDArray[numpy.float64]
 Ends = tuple[Numbers, Numbers]
+
+_FLIPS_AT_A_TIME = 2_000
 
 
 def mean_intervals(sums: Numbers, sizes: Numbers, *, z: float = Z) -> Ends:
@@ -39,6 +42,31 @@ def difference_intervals(differences: Numbers, sizes: Numbers, *, z: float = Z) 
     low = mean - _combine(rate_won - won_low, lost_high - rate_lost, correlation)
     high = mean + _combine(won_high - rate_won, rate_lost - lost_low, correlation)
     return numpy.maximum(-1, low), numpy.minimum(1, high)
+
+
+def sign_flip_tests(differences: Numbers, sizes: Numbers, *, flips: int, seed: int) -> Numbers:
+    """Return the p-value of each run's difference.
+
+    The runs share their random flips: each p-value has the product's law, but those of two runs are not independent. Where the product
+    tries all flips, it computes the p-value itself.
+    """
+    rounded = numpy.round(differences, 9)
+    ps = numpy.ones(len(rounded))
+    few = (rounded != 0).sum(1) <= EXHAUSTIVE
+    for run in numpy.flatnonzero(few):
+        ps[run] = sign_flip_test(Counter(zip(rounded[run].tolist(), sizes[run].astype(int).tolist(), strict=True)))
+    many = numpy.flatnonzero(~few)
+    if not len(many):
+        return ps
+    magnitudes = numpy.abs(rounded[many])
+    farthest = magnitudes.sum(1)
+    seen = numpy.abs(rounded[many].sum(1)) - ROUNDING * farthest
+    random, extreme = numpy.random.default_rng(seed), numpy.zeros(len(many))
+    for start in range(0, flips, _FLIPS_AT_A_TIME):
+        signs = 2.0 * random.integers(0, 2, (min(_FLIPS_AT_A_TIME, flips - start), magnitudes.shape[1])) - 1
+        extreme += (numpy.abs(signs @ magnitudes.T) >= seen).sum(0)
+    ps[many] = (1 + extreme) / (1 + flips)
+    return ps
 
 
 def check(sums: Numbers, sizes: Numbers, *, differences: bool, z: float = Z) -> float:

@@ -17,9 +17,9 @@ from callmark.analysis.intervals import LEVEL, SEED, Clusters, Interval, Z, diff
 
 SMALL_DIFFERENCE = 0.03  # that users want to detect
 FLIPS = 10_000
-_EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
+EXHAUSTIVE = 13  # clusters up to which all 8,192 sign flips are tried
 _BYTE = 8  # signs that are drawn at once
-_ROUNDING = 1e-9  # of a sum, as a share of all that is summed
+ROUNDING = 1e-9  # of a sum, as a share of all that is summed
 
 
 class Difference(Struct, frozen=True):
@@ -63,8 +63,8 @@ def sign_flip_test(clusters: Clusters, *, flips: int = FLIPS) -> float:
     if not sizes:
         return 1.0
     farthest = sum(size * times for size, times in sizes.items())
-    seen = abs(seen) - _ROUNDING * farthest
-    if sizes.total() <= _EXHAUSTIVE:
+    seen = abs(seen) - ROUNDING * farthest
+    if sizes.total() <= EXHAUSTIVE:
         sums = _subset_sums(sorted(sizes.elements()))
         return sum(abs(2 * positive - farthest) >= seen for positive in sums) / len(sums)
     extreme = sum(abs(2 * positive - farthest) >= seen for positive in _positive_sums(sizes, flips))
@@ -92,7 +92,7 @@ def cases_needed(clusters: Clusters, *, difference: float = SMALL_DIFFERENCE, po
     mean = sum(total * times for (total, _), times in clusters.items()) / count
     spread = sum(times * (total - mean * size) ** 2 for (total, size), times in clusters.items())
     variance = number / (number - 1) * spread / count**2
-    if variance < _ROUNDING**2:
+    if variance < ROUNDING**2:
         return None
     normal = NormalDist()
     return ceil(count * variance * ((normal.inv_cdf(1 - LEVEL / 2) + normal.inv_cdf(power)) / difference) ** 2)
