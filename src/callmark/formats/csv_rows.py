@@ -1,7 +1,7 @@
 """CSV and TSV as rows: a header, then one row per record. Cells in columns of `JSON_COLUMNS` are JSON, all others are text.
 
-A cell of a number in `trial`, `repeat` and `reward` is a number. An empty cell is an empty text; in the columns of JSON and numbers, the row
-does not have that key. A record with more or fewer cells than the header is a bad row. Repeated and empty names in the header raise
+A cell of a number in `trial`, `repeat` and `reward` is a number. An empty cell is an empty text; in the columns of JSON and numbers, the
+row does not have that key. A record with more or fewer cells than the header is a bad row. Repeated and empty names in the header raise
 `BadInput`.
 """
 

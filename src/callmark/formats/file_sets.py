@@ -1,4 +1,4 @@
-"""Several files read as one dataset: a folder, a glob, a Hugging Face dataset on disk (`hf:FOLDER`), decision points by reference in tables.
+"""Several files read as one dataset: a folder, a glob, or a Hugging Face dataset on disk (`hf:FOLDER`).
 
 The rows are those of the files in the order of their names, as if the files were one: rows are numbered over all of them, which gives those
 without an id different ids. Messages name the file and the row in it. Of a folder, the files with an extension of data are read, but not
@@ -13,12 +13,12 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.compression import Compression
 from callmark.formats.hugging_face import PREFIX, hugging_face_files, is_saved_dataset
-from callmark.formats.row_source import RowSource, open_rows
+from callmark.formats.row_source import RowSource, open_rows, size_of
 from callmark.formats.rows import Split
 from callmark.types import Place, PlaceUnit
 
 _JSON = (".jsonl", ".json", ".ndjson", ".csv", ".tsv")
-_EXTENSIONS = tuple(f"{ending}{packed}" for ending in _JSON for packed in ("", ".gz", ".zst")) + (".parquet", ".arrow", ".feather", ".eval")
+_EXTENSIONS = (*(f"{ending}{packed}" for ending in _JSON for packed in ("", ".gz", ".zst")), ".parquet", ".arrow", ".feather", ".eval")
 _SHOWN_FILES = 5
 
 
@@ -36,7 +36,7 @@ class FileSetRows:
         self._present: RowSource | None = None
         self._before = 0  # rows of earlier files
         self._read = 0  # bytes of earlier files
-        self.size = sum(map(_size, self._files))
+        self.size = sum(map(size_of, self._files))
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         self._before = self._read = 0
@@ -47,7 +47,7 @@ class FileSetRows:
                 for last, row in self._present:
                     yield self._before + last, row
                 self._before += last
-                self._read += _size(file)
+                self._read += size_of(file)
         finally:
             self.close()
 
@@ -107,10 +107,3 @@ def files_of(path: str, name: str) -> Sequence[str]:
             f"For files in folders below it, pass a glob: '{name}/**/*.jsonl'",
         )
     return [os.path.join(path, each) for each in data]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:  # reported when it is opened
-        return 0

@@ -20,6 +20,7 @@ from typing import IO, Self, cast
 from callmark.errors import BadInput, StorageError
 from callmark.formats.compression import compress
 from callmark.formats.parquet_output import PARQUET, ParquetStream
+from callmark.formats.tables import load_pyarrow
 
 _BATCH = 1 << 17  # bytes written at once
 
@@ -47,6 +48,8 @@ class Output:
         elif self.path is not None:
             if not self.path:
                 raise BadInput("the name of the output file is empty")
+            if self.path.endswith(PARQUET):
+                load_pyarrow(f"{self.path}: Parquet is written")
             try:
                 target = Path(self.path if self._replace else os.path.realpath(self.path))  # a symbolic link is kept
                 if target.is_dir() and not (self._replace and target.is_symlink()):

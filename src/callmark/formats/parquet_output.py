@@ -1,8 +1,8 @@
 """Write rows as Parquet (extra `parquet`): one column for each key of the rows, in the order in which the keys appear.
 
-A column of texts, integers, numbers or booleans has that type; any other is in JSON (Arrow's JSON type), so that a row is read back with the
-values that it had. A null is a missing key. The rows are first written to a temporary file beside the target, because the last row may have a
-key that no other has: memory is bounded by a block of rows.
+A column of texts, integers, numbers or booleans has that type; any other is in JSON (Arrow's JSON type), so that a row is read back with
+the values that it had. A null is a missing key. The rows are first written to a temporary file beside the target, because the last row may
+have a key that no other has: memory is bounded by a block of rows.
 """
 
 import io
@@ -56,6 +56,8 @@ class ParquetStream(io.RawIOBase):
             self._spool.close()
             if self._spool_path.exists():
                 self._write_table()
+        except (self._arrow.ArrowException, ValueError, OverflowError) as error:
+            raise BadInput(f"{self._name}: cannot be written as Parquet: {error}", "Write a .jsonl file.") from None
         finally:
             self._spool_path.unlink(missing_ok=True)
             super().close()

@@ -9,7 +9,7 @@ from typing import IO, Protocol, cast
 
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
-from callmark.formats.compression import BUFFER, Compression
+from callmark.formats.compression import Compression
 from callmark.formats.rows import Rows, Split, open_file
 from callmark.formats.shared_file import SharedFile
 from callmark.types import Place, PlaceUnit
@@ -65,7 +65,10 @@ def open_rows(
     A container whose package is not installed raises `BadInput` that names the extra.
     """
     from callmark.formats.file_sets import FileSetRows, is_file_set
+    from callmark.formats.reference_tables import ReferenceRows, is_reference_folder
 
+    if file is None and is_reference_folder(path):
+        return ReferenceRows(path, name, regular=regular)
     if file is None and is_file_set(path):
         return FileSetRows(path, name, regular=regular, split=split)
     shown = name or ("standard input" if path == "-" else scrub(path))
@@ -99,20 +102,6 @@ class _Peekable(Protocol):
     def peek(self, size: int) -> bytes: ...
 
 
-def is_plain_file(path: str, *, regular: bool = False) -> bool:
-    """Return whether a path is a file of lines without compression, whose rows can be found by their offsets."""
-    from callmark.formats.file_sets import is_file_set
-
-    if is_file_set(path):
-        return False
-    rows = open_rows(path, regular=regular)
-    rows.close()
-    return rows.unit == "line" and rows.compression is None
-
-
 def size_of(path: str) -> int:
     """Return the size of a file; 0 if it is not a regular file."""
     return os.path.getsize(path) if os.path.isfile(path) else 0
-
-
-__all__ = ["BUFFER", "RowSource", "is_plain_file", "open_rows", "size_of"]

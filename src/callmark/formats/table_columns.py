@@ -1,8 +1,8 @@
 """The cells of a table as JSON: one function per type of column, over whole columns at a time.
 
-A column of a table has one type, so structs are padded: each has the fields of all. A null in a struct means a missing key, and is left out,
-at any depth; nulls in lists stay. A null in the arguments of a call that the tool of the row requires stays, because it was passed. A call
-or message of which every field is null is null itself.
+A column of a table has one type, so structs are padded: each has the fields of all. A null in a struct means a missing key, and is left
+out, at any depth; nulls in lists stay. A null in the arguments of a call stays if the tool of the row requires it, because it was passed. A
+call or message of which every field is null is null itself.
 
 Columns in JSON (Arrow's JSON type, or text under a key of `JSON_COLUMNS`) hold a value, not text. Bytes are read as text, or as Base64 if
 they are not UTF-8. Dates and times are text in ISO 8601. A type that JSON has no value for raises `BadInput`.
@@ -11,7 +11,7 @@ they are not UTF-8. Dates and times are text in ISO 8601. A type that JSON has n
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, pairwise
 from typing import Any
 
 import msgspec
@@ -50,11 +50,12 @@ def read_batch(batch: Any, name: str) -> Iterator[bytes]:
     keys = [_encode(key) for key in batch.schema.names]
     tools = _Tools(batch)
     reader = _ColumnReader(name, tools.required)
+    rows = list(range(batch.num_rows))
     columns = [
-        reader.column(column, list(range(batch.num_rows)), key, key) for key, column in zip(batch.schema.names, batch.columns, strict=True)
+        reader.repeated(column, key) if key in _DEFINITIONS else reader.column(column, rows, key, key)
+        for key, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     only_ids = [key in _ID_KEYS for key in batch.schema.names]
-    tools.columns = columns
     for cells in zip(*columns, strict=True) if columns else ():
         given = [b"%b:%b" % (key, cell) for key, cell in zip(keys, cells, strict=True) if cell is not None]
         if all(cell is None or is_id for cell, is_id in zip(cells, only_ids, strict=True)):  # its nulls are what the row says
@@ -75,7 +76,7 @@ def json_cell(key: str, text: str) -> bytes:
 
 
 def _is_messages(text: str) -> bool:
-    """Return whether a text is a JSON list of messages, parts or items, or has one in `messages`, and not a text that happens to be JSON."""
+    """Return whether a text is a JSON list of messages, parts or items, or an object with one in `messages`; any other JSON is a text."""
     try:
         found = _decode_items(text)
     except (ValueError, RecursionError):
@@ -97,11 +98,18 @@ def encode_text(text: str) -> bytes:
 def _json_text(text: str) -> bytes:
     """Return a JSON text as it is, on one line; if it is not valid JSON, the JSON of the text."""
     try:
-        encoded = text.encode()
-        _skip(encoded)
-    except (ValueError, RecursionError):
+        return _json_bytes(text.encode())
+    except UnicodeEncodeError:
         return encode_text(text)
-    return msgspec.json.format(encoded, indent=-1) if b"\n" in encoded or b"\r" in encoded else encoded
+
+
+def _json_bytes(text: bytes) -> bytes:
+    """Return a JSON text as it is, on one line; if it is not valid JSON, the JSON of the text."""
+    try:
+        _skip(text)
+    except (ValueError, RecursionError):
+        return encode_text(text.decode("utf-8", "surrogateescape"))
+    return msgspec.json.format(text, indent=-1) if b"\n" in text or b"\r" in text else text
 
 
 class _Tools:
@@ -112,14 +120,12 @@ class _Tools:
         self._batch = batch
         self._texts: list[Fragments] | None = None
         self._cache: dict[bytes, Mapping[str, Sequence[str]]] = {}
-        self.columns: Sequence[Fragments] = ()
 
     def required(self, row: int, name: str) -> Sequence[str]:
         if self._texts is None:
             reader = _ColumnReader("", lambda row, name: ())
-            rows = list(range(self._batch.num_rows))
             names = self._batch.schema.names
-            self._texts = [reader.column(self._batch.column(at), rows, names[at], names[at]) for at in self._columns]
+            self._texts = [reader.repeated(self._batch.column(at), names[at]) for at in self._columns]
         text = next((found[row] for found in self._texts if found[row] is not None), None) or b"[]"
         if text not in self._cache:
             self._cache[text] = _required_arguments(text)
@@ -155,7 +161,7 @@ class _ColumnReader:
             return [None] * len(array)
         if isinstance(kind, self._arrow.BaseExtensionType):
             if kind.extension_name == "arrow.json":
-                return [None if text is None else _json_text(text) for text in self._texts(array.storage)]
+                return [None if text is None else _json_bytes(text) for text in array.storage.cast(self._arrow.large_binary()).to_pylist()]
             return self.column(array.storage, rows, key, path)
         if types.is_dictionary(kind):
             values = self.column(array.dictionary, [0] * len(array.dictionary), key, path)
@@ -170,6 +176,16 @@ class _ColumnReader:
         if types.is_nested(kind):
             return self._lists(array, rows, key, path)
         return self._scalars(array, key, path)
+
+    def repeated(self, array: Any, key: str) -> Fragments:
+        """Return the JSON of each cell of a column in which neighbors are mostly equal, such as the tools: each is read once."""
+        if not self._types.is_nested(array.type):
+            return self.column(array, list(range(len(array))), key, key)
+        cells = [array.slice(place, 1) for place in range(len(array))]
+        starts = [place for place in range(len(cells)) if not place or not cells[place].equals(cells[place - 1])]
+        different = self.column(array.take(self._arrow.array(starts, self._arrow.int64())), starts, key, key)
+        ends = [*starts[1:], len(cells)]
+        return [cell for cell, start, end in zip(different, starts, ends, strict=True) for _ in range(end - start)]
 
     def _scalars(self, array: Any, key: str, path: str) -> Fragments:
         types, kind = self._types, array.type
@@ -211,9 +227,8 @@ class _ColumnReader:
 
     def _structs(self, array: Any, rows: list[int], key: str, path: str) -> Fragments:
         fields = [array.type.field(index) for index in range(array.type.num_fields)]
-        columns = [
-            self.column(column, rows, field.name, f"{path}.{field.name}") for field, column in zip(fields, array.flatten(), strict=True)
-        ]
+        children = array.flatten()  # null where the struct is
+        columns = [self.column(child, rows, field.name, f"{path}.{field.name}") for field, child in zip(fields, children, strict=True)]
         keys = [_encode(field.name) + b":" for field in fields]
         names = [field.name for field in fields]
         is_nameable = not _NAMES.isdisjoint(names)
@@ -222,12 +237,17 @@ class _ColumnReader:
             for index, field in enumerate(fields):
                 if field.name in ARGUMENT_KEYS and self._types.is_struct(field.type):
                     columns[index] = self._with_required(columns[index], array.field(index), columns[name], rows)
-        valid = array.is_valid().to_pylist() if array.null_count else [True] * len(array)
-        found: Fragments = []
-        for is_valid, cells in zip(valid, zip(*columns, strict=True) if columns else repeat(()), strict=bool(columns)):
-            given = [key + cell for key, cell in zip(keys, cells, strict=True) if cell is not None] if is_valid else []
-            found.append(b"{" + b",".join(given) + b"}" if given or (is_valid and not is_nameable) else None)
-        return found
+        members: list[list[bytes]] = [[] for _ in range(len(array))]
+        for key, cells in zip(keys, columns, strict=True):
+            for place, cell in enumerate(cells):
+                if cell is not None:
+                    members[place].append(key + cell)
+        if is_nameable:
+            return [b"{" + b",".join(given) + b"}" if given else None for given in members]
+        if not array.null_count:
+            return [b"{" + b",".join(given) + b"}" for given in members]
+        valid = array.is_valid().to_pylist()
+        return [b"{" + b",".join(given) + b"}" if is_valid else None for given, is_valid in zip(members, valid, strict=True)]
 
     def _with_required(self, cells: Fragments, arguments: Any, names: Fragments, rows: list[int]) -> Fragments:
         """Return arguments with the nulls that the tool requires."""
@@ -258,9 +278,11 @@ class _ColumnReader:
         ]
 
     def _maps(self, array: Any, rows: list[int], path: str) -> Fragments:
-        lengths = self._compute.list_value_length(array).to_pylist()
+        kind = self._arrow.list_(self._arrow.struct([("key", array.type.key_type), ("value", array.type.item_type)]))
+        lists = array.cast(kind)
+        lengths = lists.value_lengths().to_pylist()
         owners = [row for row, length in zip(rows, lengths, strict=True) for _ in range(length or 0)]
-        pairs = array.cast(self._arrow.list_(self._arrow.struct([("key", array.type.key_type), ("value", array.type.item_type)]))).flatten()
+        pairs = lists.flatten()
         keys = [text if isinstance(text, str) else str(text) for text in pairs.field("key").to_pylist()]
         values = self.column(pairs.field("value"), owners, "", f"{path}[]")
         members = [_encode(key) + b":" + (b"null" if value is None else value) for key, value in zip(keys, values, strict=True)]
