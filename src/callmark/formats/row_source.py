@@ -74,14 +74,15 @@ def open_rows(
     shown = name or ("standard input" if path == "-" else scrub(path))
     stream = file.stream() if file is not None else open_file(path, shown, regular=regular)
     try:
-        return _open_stream(path, shown, stream, split)
+        return _open_stream(path, shown, stream, split, regular=regular)
     except BaseException:
         if path != "-":
             stream.close()
         raise
 
 
-def _open_stream(path: str, name: str, stream: IO[bytes], split: Split | None) -> RowSource:
+def _open_stream(path: str, name: str, stream: IO[bytes], split: Split | None, *, regular: bool) -> RowSource:
+    from callmark.formats.bfcl_files import JoinedRows, joins
     from callmark.formats.tables import TableRows, table_kind
 
     try:
@@ -95,7 +96,8 @@ def _open_stream(path: str, name: str, stream: IO[bytes], split: Split | None) -
         from callmark.formats.csv_rows import CsvRows
 
         return CsvRows(stream, name, path=path)
-    return Rows(path, name, stream=stream, split=split)
+    rows = Rows(path, name, stream=stream, split=split)
+    return JoinedRows(rows, path, regular=regular) if joins(path) else rows
 
 
 class _Peekable(Protocol):
