@@ -159,11 +159,12 @@ $(PEERS)/%/sources: $(PEERS)/%/installed
 	@$(PEERS)/$*/bin/python $(PEER_PIP) pytest==9.0.2 pytest-asyncio==1.3.0
 	@$(PEERS)/$*/bin/python -m pip --disable-pip-version-check -q download --no-deps --no-binary :all: -d $@ $(SOURCES_$*)
 
-PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric
+PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric bfcl
 PARITY_SOURCES := agentevals ragas azure
-parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCES:%=$(PEERS)/%/sources)   ## compare the metrics with agentevals, google-adk, pydantic-evals, ragas, deepeval, azure-ai-evaluation, deepfabric and the LOB evaluation
+parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCES:%=$(PEERS)/%/sources)   ## compare the metrics with agentevals, google-adk, pydantic-evals, ragas, deepeval, azure-ai-evaluation, deepfabric, the LOB evaluation and the Berkeley leaderboard
 	PYTHONPATH=. $(BIN)/python benchmarks/parity.py --environments $(PEERS)
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
+	$(BIN)/python benchmarks/bfcl.py --peer $(PEERS)/bfcl/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
 PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups

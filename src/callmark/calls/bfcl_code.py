@@ -1,8 +1,8 @@
 """Decode calls in Python syntax, `[f(a=1), g(b=[2])]`, as the Berkeley leaderboard does: with `ast`, nothing in the text is evaluated.
 
 Its rules: positional arguments are ignored, a name is its own text, a unary operator always negates, a call without keyword arguments in
-the place of a value is its text. Sums and products of numbers are computed here. Whatever else raises `NotCallsError`: other expressions, text
-that is not Python, text of more than `MAX_TEXT` characters.
+the place of a value is its text. Sums and products of numbers are computed here. Anything else raises `NotCallsError`: other expressions,
+text that is not Python, text of more than `MAX_TEXT` characters.
 """
 
 import ast
