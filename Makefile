@@ -101,7 +101,8 @@ PROOF_pydantic_ai := 'pydantic-ai-slim[openai]==2.66.0'
 PROOF_inspect := inspect-ai==0.3.285 openai==3.51.0
 PROOF_datasets := datasets==5.2.0
 PROOF_trl := torch==2.13.0 trl==1.16.0  # a newer torch brings gigabytes of GPU libraries
-PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl
+PROOF_adk := google-adk==2.13.0
+PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl adk
 
 # Packages that write files, each in its own environment, with the version that wrote the fixtures.
 $(PEERS)/formats/%/installed:

@@ -57,6 +57,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "vercel-ai": "callmark.formats.vercel:FORMAT",
         "inspect-ai": "callmark.formats.inspect_logs:FORMAT",
         "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
+        "tau2-simulations": "callmark.formats.tau2_simulations:FORMAT",
+        "adk-evalsets": "callmark.formats.adk_evalsets:FORMAT",
         "bfcl": "callmark.formats.bfcl:FORMAT",
         "bfcl-results": "callmark.formats.bfcl_results:FORMAT",
     },

@@ -37,6 +37,7 @@ SCRIPTS = {
     "pydantic_ai": PackageScript("pydantic_ai_runs.py", ("pydantic_ai_messages.jsonl", "pydantic_ai_instructions.jsonl")),
     "inspect": PackageScript("inspect_logs.py", ("inspect_log.eval", "inspect_log.json")),
     "datasets": PackageScript("huggingface.py", ("datasets_rows.jsonl", "datasets_rows_objects.jsonl")),
+    "adk": PackageScript("google_adk.py", ("adk_lists.evalset.json", "adk_events.evalset.json")),
     "trl": PackageScript("trl_rows.py", ("trl_preference.jsonl", "trl_prompt_completion.jsonl")),
 }
 

@@ -125,7 +125,11 @@ class Predictions:
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name}: already read; a pipe can only be read once")
-        rows: RowSource = Rows(self.path, self._given_name, regular=True) if self._regular else open_rows(self.path, self._given_name)
+        rows: RowSource = (
+            Rows(self.path, self._given_name, regular=True)
+            if self._regular
+            else open_rows(self.path, self._given_name, split=_split_recording)
+        )
         self.rows = rows
         self.good_rows = self.bad_rows = 0
         first_reason = ""
@@ -179,6 +183,14 @@ def read_row(row: bytes, *, whole: bool = False) -> PredictionRow:
         raise BadInput(explain(repaired, error)) from None
     calls = tuple(map(reject_surrogates, found.prediction.calls))
     return structs.replace(found, prediction=structs.replace(found.prediction, calls=calls), repaired=True)
+
+
+def _split_recording(row: bytes) -> Sequence[bytes | Raw] | None:
+    """Return the rows in an object that holds recordings, such as simulations; None for a row."""
+    for candidate in built_in_formats():
+        if candidate.recorded and candidate.split is not None and (rows := candidate.split(row)) is not None:
+            return rows
+    return None
 
 
 def _numbered_rows(rows: RowSource) -> Iterator[tuple[int, bytes]]:
