@@ -31,6 +31,10 @@ FORMATS = {
     "inspect_log.json": "inspect-ai",
     "datasets_rows.jsonl": "openai",
     "datasets_rows_objects.jsonl": "openai",
+    "datasets_saved": "openai",
+    "datasets_hub/data": "openai",
+    "adk_lists.evalset.json": "adk-evalsets",
+    "adk_events.evalset.json": "adk-evalsets",
     "trl_preference.jsonl": "preference",
     "trl_prompt_completion.jsonl": "prompt-completion",
 }

@@ -1,5 +1,6 @@
 """Every shape in every container is read as the JSONL of the same rows."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 import callmark
 from callmark.formats.predictions import Predictions
+from tests.formats.benchmark_shapes import BENCHMARK_PREDICTIONS, BENCHMARK_SHAPES
 from tests.formats.chat_shapes import CHAT_SHAPES
 from tests.formats.exchange_shapes import EXCHANGE_PREDICTIONS, EXCHANGE_SHAPES
 from tests.formats.open_shapes import OPEN_SHAPES
@@ -19,6 +21,8 @@ NOT_TABLES = {
     ("Vercel AI model messages", "structs"): "mixes texts and lists in one column",
     ("HammerBench", "structs"): "mixes texts and objects in one column",
     ("inspect-ai log", ""): "is one object with all samples",
+    ("tau2-bench results", ""): "is one object with all simulations",
+    ("google-adk evaluation set", ""): "is one object with all cases",
     ("OpenAI Agents SDK items", ""): "its rows are lists",
     ("pydantic-ai", ""): "its rows are lists",
     ("non_preferred_output", "JSON texts"): "has an empty list in the place of a text",
@@ -28,8 +32,8 @@ NOT_TABLES = {
 every_container = pytest.mark.parametrize("container", CONTAINERS)
 
 
-def dataset_rows(path: Path) -> list[Any]:
-    with callmark.load(path, cases=True) as dataset:
+def dataset_rows(path: Path, *, cases: bool = False) -> list[Any]:
+    with callmark.load(path, cases=cases) as dataset:
         return [(row.id, row.messages, row.tools, getattr(row, "expected", None)) for row in dataset]
 
 
@@ -38,7 +42,7 @@ def prediction_rows(path: Path) -> list[Any]:
 
 
 @every_container
-@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in (*CHAT_SHAPES, *OPEN_SHAPES)])
+@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in (*CHAT_SHAPES, *OPEN_SHAPES, *BENCHMARK_SHAPES)])
 def test_a_dataset_is_read_as_its_jsonl(shape: Any, container: str, tmp_path: Path) -> None:
     rows = shape.rows(samples())
     compare(rows, shape.name, container, tmp_path, dataset_rows)
@@ -47,11 +51,13 @@ def test_a_dataset_is_read_as_its_jsonl(shape: Any, container: str, tmp_path: Pa
 @every_container
 @pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in EXCHANGE_SHAPES])
 def test_cases_are_read_as_their_jsonl(shape: Any, container: str, tmp_path: Path) -> None:
-    compare([shape.row("Please.", [call]) for call in CALLS], shape.name, container, tmp_path, dataset_rows)
+    compare([shape.row("Please.", [call]) for call in CALLS], shape.name, container, tmp_path, partial(dataset_rows, cases=True))
 
 
 @every_container
-@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS)])
+@pytest.mark.parametrize(
+    "shape", [pytest.param(shape, id=shape.name) for shape in (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS, *BENCHMARK_PREDICTIONS)]
+)
 def test_predictions_are_read_as_their_jsonl(shape: Any, container: str, tmp_path: Path) -> None:
     compare([shape.row([call]) for call in CALLS], shape.name, container, tmp_path, prediction_rows)
 

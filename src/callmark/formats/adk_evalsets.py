@@ -7,8 +7,8 @@
     app_details         the agents' instructions and tools; those of the first turn that has them
 
 Contents are those of the Gemini API (`gemini.py`). A case with a conversation is a conversation: the expected trajectory. One with a
-conversation scenario is a scenario that states no calls. Keys are in snake_case or in camelCase. Unknown keys of the intermediate data raise
-`BadInput`, as they may hold calls.
+conversation scenario is a scenario that states no calls. Keys are in snake_case or in camelCase. Unknown keys of the intermediate data
+raise `BadInput`, as they may hold calls.
 """
 
 import re
@@ -98,9 +98,8 @@ def _steps(data: Any, where: str) -> list[Any]:
         raise BadInput(f"{where}: unknown keys: {', '.join(unknown)[:80]}")
     events = [_content(_object(event, where).get("content"), f"{where}.content") for event in _list(fields.get("invocation_events"), where)]
     contents: list[Any] = [{**event, "role": _role(event)} for event in events if event]
-    for said in _list(fields.get("intermediate_responses"), where):
-        if isinstance(said, list) and len(said) == 2:
-            contents.append({"role": "model", "parts": said[1]})
+    said = [each for each in _list(fields.get("intermediate_responses"), where) if isinstance(each, list) and len(each) == 2]
+    contents += ({"role": "model", "parts": parts} for _, parts in said)
     responses = _list(fields.get("tool_responses"), where)
     for call in _list(fields.get("tool_uses"), where):
         contents.append({"role": "model", "parts": [{"functionCall": call}]})

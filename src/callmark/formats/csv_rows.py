@@ -1,6 +1,6 @@
 """CSV and TSV as rows: a header, then one row per record. Cells in columns of `JSON_COLUMNS` are JSON, all others are text.
 
-A cell of a number in `trial`, `repeat` and `reward` is a number. An empty cell is an empty text; in the columns of JSON and numbers, the
+A cell of a number in `trial`, `reward` and the like is a number. An empty cell is an empty text; in the columns of JSON and numbers, the
 row does not have that key. A record with more or fewer cells than the header is a bad row. Repeated and empty names in the header raise
 `BadInput`.
 """
@@ -22,8 +22,8 @@ from callmark.formats.table_columns import JSON_COLUMNS, MESSAGE_COLUMNS, json_c
 from callmark.types import Place, PlaceUnit
 from callmark.wording import pluralize
 
-_NUMBERS = frozenset({"trial", "repeat", "reward"})
-_TEXTS = frozenset({"output", "completion", "content"})  # of predictions, where an empty text says that the model wrote nothing
+_NUMBERS = frozenset({"trial", "repeat", "reward", "latency", "input_token_count", "output_token_count"})
+_TEXTS = frozenset({"output", "completion", "content", "result"})  # of predictions, where an empty text says that the model wrote nothing
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 

@@ -125,11 +125,11 @@ class Predictions:
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name}: already read; a pipe can only be read once")
-        rows: RowSource = (
-            Rows(self.path, self._given_name, regular=True)
-            if self._regular
-            else open_rows(self.path, self._given_name, split=_split_recording)
-        )
+        rows: RowSource
+        if self._regular:
+            rows = Rows(self.path, self._given_name, regular=True)
+        else:
+            rows = open_rows(self.path, self._given_name, split=_split_recording)
         self.rows = rows
         self.good_rows = self.bad_rows = 0
         first_reason = ""

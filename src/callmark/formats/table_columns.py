@@ -26,11 +26,11 @@ JSON_COLUMNS = frozenset(
         "source", "tool_calls", "output_tools", "calls", "function_calls", "function_call", "toolCalls", "expected_function_calls",
         "expected_tool_calls", "reference_tool_calls", "ground_truth", "question", "choices", "message", "traj", "info",
         "systemInstruction", "system_instruction", "toolConfig", "tool_config", "config", "inputs", "outputs", "events",
-        "extra", "answers", "chosen_response", "rejected_response",
+        "extra", "answers", "reward_info", "task", "chosen_response", "rejected_response",
     ]
 )  # fmt: skip
 """Keys that hold a list or an object in some format, and never the text that a model wrote."""
-MESSAGE_COLUMNS = frozenset({"input", "output", "system", "prompt", "completion", "chosen", "rejected", "content"})
+MESSAGE_COLUMNS = frozenset({"input", "output", "system", "prompt", "completion", "chosen", "rejected", "content", "result"})
 """Keys that hold a text, or a list of messages."""
 _ITEM_TYPES = frozenset({"message", "function_call", "function_call_output", "reasoning", "text", "tool_use", "tool_result"})
 _NAMES = frozenset({*NAME_KEYS, "role", "from"})
@@ -70,12 +70,12 @@ def json_cell(key: str, text: str) -> bytes:
     """Return the JSON of a text in a column: of the value in it, if the column is in JSON, otherwise of the text."""
     if key in JSON_COLUMNS and text.lstrip()[:1] in ("[", "{"):
         return _json_text(text)
-    if key in MESSAGE_COLUMNS and text.lstrip()[:1] in ("[", "{") and _is_messages(text):
+    if key in MESSAGE_COLUMNS and text.lstrip()[:1] in ("[", "{") and _is_messages(key, text):
         return _json_text(text)
     return encode_text(text)
 
 
-def _is_messages(text: str) -> bool:
+def _is_messages(key: str, text: str) -> bool:
     """Return whether a text is a JSON list of messages, parts or items, or an object with one in `messages`; any other JSON is a text."""
     try:
         found = _decode_items(text)
@@ -84,6 +84,8 @@ def _is_messages(text: str) -> bool:
     items = found.get("messages") if isinstance(found, dict) else found
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return False
+    if key == "result":  # calls of the Berkeley leaderboard, {NAME: "JSON of the arguments"}
+        return bool(items) and all(len(item) == 1 and isinstance(*item.values(), str) for item in items)
     return bool(items) and all("role" in item or item.get("type") in _ITEM_TYPES or item.keys() == {"text"} for item in items)
 
 

@@ -25,6 +25,8 @@ from callmark.types import Case, Conversation, Place, Prediction
 _ENDINGS = {"user_stop": "goodbye"}
 _ERRORS = frozenset({"infrastructure_error", "unexpected_error"})
 _USER_CALLS = "calls of the simulated user's own tools"
+_KEYS = frozenset({"tool_calls", "tool_messages", "tool_call_id"})
+_CALL_WORDS = ("tool", "call", "function")
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
@@ -162,6 +164,9 @@ def _agent_messages(wire: _Row) -> tuple[list[dict[str, Any]], int]:
                 if _requestor(one, where) == "assistant":
                     found.append({"role": "tool", "tool_call_id": one.get("id"), "content": one.get("content")})
                 continue
+            unknown = [key for key in one if key not in _KEYS and one[key] and any(word in key for word in _CALL_WORDS)]
+            if unknown:
+                raise BadInput(f"{where}: unknown key {unknown[0][:40]!r}, which may hold calls")
             calls = one.get("tool_calls") or []
             if not isinstance(calls, list):
                 raise BadInput(f"{where}.tool_calls: expected a list, got {dump(calls)[:40]}")

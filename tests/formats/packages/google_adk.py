@@ -62,7 +62,11 @@ def invocation(sample: Any, turn: list[Any], *, events: bool) -> Any:
         data = InvocationEvents(invocation_events=[InvocationEvent(author="root", content=content(step)) for step in steps])
     else:
         calls = [call_of(call) for step in steps for call in step["calls"]]
-        data = IntermediateData(tool_uses=calls, tool_responses=[result_of(step) for step in steps if step["role"] == "tool"])
+        data = IntermediateData(
+            tool_uses=calls,
+            tool_responses=[result_of(step) for step in steps if step["role"] == "tool"],
+            intermediate_responses=[("root", [types.Part(text=step["text"])]) for step in steps if step["role"] != "tool" and step["text"]],
+        )
     return Invocation(
         user_content=text("user", user["text"]),
         final_response=text("model", final["text"]),
