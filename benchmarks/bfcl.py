@@ -187,7 +187,7 @@ def code_text(calls: list[Call], generator: random.Random) -> str:
 def right_call(answer: Any, data: dict[str, Any], generator: random.Random) -> Call:
     """Return a call that an answer accepts: one of the right values of each parameter, and sometimes those that may be left out."""
     [(name, parameters)] = answer.items()
-    function = next((one for one in data["function"] if one["name"] == name), {"parameters": {"properties": {}}})
+    function: Any = next((one for one in data["function"] if one["name"] == name), {"parameters": {"properties": {}}})
     schemas = function["parameters"]["properties"]
     arguments = {}
     for key, values in parameters.items():

@@ -48,7 +48,7 @@ class _Finder:
 
 
 def main() -> None:
-    sys.meta_path.append(_Finder())  # type: ignore[arg-type]
+    sys.meta_path.append(_Finder())
     models = ModuleType("bfcl_eval.constants.model_config")
     names = {"dots": SimpleNamespace(underscore_to_dot=False), "underscores": SimpleNamespace(underscore_to_dot=True)}
     models.__dict__["MODEL_CONFIG_MAPPING"] = names

@@ -36,7 +36,8 @@ def test_a_null_in_arguments_is_a_missing_key_unless_the_tool_requires_it(tmp_pa
     def talk(**arguments: Any) -> dict[str, Any]:
         return {"messages": [user("?"), assistant({"function": {"name": "get_weather", "arguments": arguments}})], "tools": [WEATHER]}
 
-    path = write_parquet_structs([talk(city="Bonn", days=2), talk(city=None, unit="celsius"), talk(days=1)], tmp_path)
+    rows: list[dict[str, Any]] = [talk(city="Bonn", days=2), talk(city=None, unit="celsius"), talk(days=1)]
+    path = write_parquet_structs(rows, tmp_path)
     assert arguments_of(path) == [{"city": "Bonn", "days": 2}, {"city": None, "unit": "celsius"}, {"city": None, "days": 1}]
 
 

@@ -75,7 +75,8 @@ def read_value(node: ast.expr | None) -> Any:
         case ast.Constant(value=value):
             return "..." if value is Ellipsis else value
         case ast.UnaryOp(operand=ast.Constant(value=value)):
-            return -value
+            number: Any = value  # of another type, it raises
+            return -number
         case ast.List(elts=items):
             return [read_value(item) for item in items]
         case ast.Tuple(elts=items):

@@ -85,7 +85,7 @@ def _is_messages(key: str, text: str) -> bool:
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return False
     if key == "result":  # calls of the Berkeley leaderboard, {NAME: "JSON of the arguments"}
-        return bool(items) and all(len(item) == 1 and isinstance(*item.values(), str) for item in items)
+        return bool(items) and all(len(item) == 1 and isinstance(next(iter(item.values())), str) for item in items)
     return bool(items) and all("role" in item or item.get("type") in _ITEM_TYPES or item.keys() == {"text"} for item in items)
 
 
@@ -240,10 +240,10 @@ class _ColumnReader:
                 if field.name in ARGUMENT_KEYS and self._types.is_struct(field.type):
                     columns[index] = self._with_required(columns[index], array.field(index), columns[name], rows)
         members: list[list[bytes]] = [[] for _ in range(len(array))]
-        for key, cells in zip(keys, columns, strict=True):
+        for prefix, cells in zip(keys, columns, strict=True):
             for place, cell in enumerate(cells):
                 if cell is not None:
-                    members[place].append(key + cell)
+                    members[place].append(prefix + cell)
         if is_nameable:
             return [b"{" + b",".join(given) + b"}" if given else None for given in members]
         if not array.null_count:

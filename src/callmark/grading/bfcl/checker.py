@@ -137,9 +137,10 @@ def _check_type(value: Any, possible: Sequence[Any], expected: type, inner: type
     """Return whether a value is a variable, and the type of error; "" for a value of the right type, and for a variable."""
     known = next((type(answer) for answer in possible if answer != ""), None)
     error = "type_error:simple"
+    items: Any = value
     if type(value) is expected:
         fits = inner is None or any(
-            type(answer) is not list or all(not _check_type(item, answer, inner, None)[1] for item in value) for answer in possible
+            type(answer) is not list or all(not _check_type(item, answer, inner, None)[1] for item in items) for answer in possible
         )
         if fits:
             return known is not None and known is not expected, ""

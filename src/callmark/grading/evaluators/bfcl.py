@@ -49,7 +49,7 @@ class BfclEvaluator(Struct, frozen=True):
             return "" if calls else _NO_CALL
         if calls is None:
             return malformed or _FAILED
-        language = next((language for word, language in _LANGUAGES if word in category), "python")
+        language: Language = next((language for word, language in _LANGUAGES if word in category), "python")
         try:
             return check_calls(data["function"], calls, data["ground_truth"], category, Rules(language, self.names))
         except UncheckedError as problem:
