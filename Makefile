@@ -101,7 +101,8 @@ PROOF_pydantic_ai := 'pydantic-ai-slim[openai]==2.66.0'
 PROOF_inspect := inspect-ai==0.3.285 openai==3.51.0
 PROOF_datasets := datasets==5.2.0
 PROOF_trl := torch==2.13.0 trl==1.16.0  # a newer torch brings gigabytes of GPU libraries
-PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl
+PROOF_adk := google-adk==2.13.0
+PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl adk
 
 # Packages that write files, each in its own environment, with the version that wrote the fixtures.
 $(PEERS)/formats/%/installed:
@@ -159,11 +160,12 @@ $(PEERS)/%/sources: $(PEERS)/%/installed
 	@$(PEERS)/$*/bin/python $(PEER_PIP) pytest==9.0.2 pytest-asyncio==1.3.0
 	@$(PEERS)/$*/bin/python -m pip --disable-pip-version-check -q download --no-deps --no-binary :all: -d $@ $(SOURCES_$*)
 
-PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric
+PARITY_PEERS := agentevals adk pydantic_evals ragas deepeval azure deepfabric bfcl
 PARITY_SOURCES := agentevals ragas azure
-parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCES:%=$(PEERS)/%/sources)   ## compare the metrics with agentevals, google-adk, pydantic-evals, ragas, deepeval, azure-ai-evaluation, deepfabric and the LOB evaluation
+parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCES:%=$(PEERS)/%/sources)   ## compare the metrics with agentevals, google-adk, pydantic-evals, ragas, deepeval, azure-ai-evaluation, deepfabric, the LOB evaluation and the Berkeley leaderboard
 	PYTHONPATH=. $(BIN)/python benchmarks/parity.py --environments $(PEERS)
 	$(BIN)/python benchmarks/azure.py --peer $(PEERS)/azure/bin/python
+	$(BIN)/python benchmarks/bfcl.py --peer $(PEERS)/bfcl/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
 PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups

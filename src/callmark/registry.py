@@ -57,6 +57,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "vercel-ai": "callmark.formats.vercel:FORMAT",
         "inspect-ai": "callmark.formats.inspect_logs:FORMAT",
         "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
+        "tau2-simulations": "callmark.formats.tau2_simulations:FORMAT",
+        "adk-evalsets": "callmark.formats.adk_evalsets:FORMAT",
+        "bfcl": "callmark.formats.bfcl:FORMAT",
+        "bfcl-results": "callmark.formats.bfcl_results:FORMAT",
     },
     "text_formats": {
         "harmony": "callmark.calls.text.harmony:FORMAT",
@@ -97,6 +101,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "trajectory": "callmark.grading.evaluators.trajectory:TrajectoryEvaluator",
         "decision": "callmark.grading.evaluators.decision:DecisionEvaluator",
         "reply": "callmark.grading.evaluators.reply:ReplyEvaluator",
+        "bfcl": "callmark.grading.evaluators.bfcl:BfclEvaluator",
     },
     "models": {
         "openai": "callmark.models.hosted:OPENAI",

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 Text = bytes | Raw  # JSON text
 Severity = Literal["error", "warning", "info"]
 Behavior = Literal["", "ask", "answer", "decline"]
+PlaceUnit = Literal["line", "item", "row"]
 FOLDED = 200  # characters of a text shown in a notebook; the rest is folded
 
 
@@ -22,16 +23,22 @@ class Place(Struct, frozen=True, gc=False):
 
     Attributes:
         file: Path of the file; empty for a row of a list.
-        number: Number of the line or item, starting at 1.
-        unit: `line` for JSONL, `item` for a JSON array or a Python list.
+        number: Number of the line, item or row, starting at 1; counted over all files if several are read as one dataset.
+        unit: `line` for JSONL, `item` for a JSON array or a Python list, `row` for a table.
+        before: Number of the last line, item or row of the files before this one.
     """
 
     file: str
     number: int
-    unit: Literal["line", "item"] = "line"
+    unit: PlaceUnit = "line"
+    before: int = 0
+
+    @property
+    def number_in_file(self) -> int:
+        return self.number - self.before
 
     def __str__(self) -> str:
-        return f"{self.file}, {self.unit} {self.number}" if self.file else f"{self.unit} {self.number}"
+        return f"{self.file}, {self.unit} {self.number_in_file}" if self.file else f"{self.unit} {self.number_in_file}"
 
 
 class Tool(Struct, frozen=True):

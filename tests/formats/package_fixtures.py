@@ -36,7 +36,16 @@ SCRIPTS = {
     "agents": PackageScript("openai_agents.py", ("openai_agents_input_list.jsonl", "openai_agents_session.jsonl")),
     "pydantic_ai": PackageScript("pydantic_ai_runs.py", ("pydantic_ai_messages.jsonl", "pydantic_ai_instructions.jsonl")),
     "inspect": PackageScript("inspect_logs.py", ("inspect_log.eval", "inspect_log.json")),
-    "datasets": PackageScript("huggingface.py", ("datasets_rows.jsonl", "datasets_rows_objects.jsonl")),
+    "datasets": PackageScript(
+        "huggingface.py",
+        (
+            "datasets_rows.jsonl",
+            "datasets_rows_objects.jsonl",
+            "datasets_saved",
+            "datasets_hub/data",
+        ),
+    ),
+    "adk": PackageScript("google_adk.py", ("adk_lists.evalset.json", "adk_events.evalset.json")),
     "trl": PackageScript("trl_rows.py", ("trl_preference.jsonl", "trl_prompt_completion.jsonl")),
 }
 
@@ -44,7 +53,7 @@ SCRIPTS = {
 def check_fixture(path: Path) -> str:
     """Return what differs between the calls in a file and the nine that were put in; empty if nothing does."""
     try:
-        conversations = list(callmark.load(path))
+        conversations = list(callmark.load(f"hf:{path}" if path.is_dir() else path))
     except BadInput as error:
         return str(error)
     calls = [call for conversation in conversations for call in conversation.calls]

@@ -19,6 +19,7 @@ from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.types import Call, Case
 from tests.conftest import Cli
+from tests.formats.benchmark_shapes import BENCHMARK_PREDICTIONS, BENCHMARK_SHAPES
 from tests.formats.chat_shapes import CHAT_SHAPES
 from tests.formats.exchange_shapes import EXCHANGE_PREDICTIONS, EXCHANGE_SHAPES
 from tests.formats.open_shapes import OPEN_SHAPES
@@ -27,8 +28,8 @@ from tests.formats.samples import CALLS, Sample, samples, with_other_arguments
 from tests.formats.shapes import FAULTS, ExchangeShape, FaultName, PredictionShape, Shape, with_fault
 from tests.rows import write_rows
 
-SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES)
-PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS)
+SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES, *BENCHMARK_SHAPES)
+PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS, *BENCHMARK_PREDICTIONS)
 
 every_shape = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])
 every_prediction = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in PREDICTIONS])

@@ -32,7 +32,7 @@ from callmark.formats import write as write_rows
 from callmark.formats.conversion import Conversion, read_only_format
 from callmark.formats.detect import find_format
 from callmark.formats.format import Format
-from callmark.formats.rows import Rows
+from callmark.formats.row_source import open_rows
 from callmark.types import Case, Conversation
 from callmark.wording import did_you_mean, end_sentence
 
@@ -381,7 +381,7 @@ def _unchanged_rows(dataset: Dataset, parts: Split) -> Iterator[tuple[int, Conve
         return
     indexes = {number: index for index, number in enumerate(parts.numbers)}
     if dataset.format.define is None:
-        yield from ((indexes[number], line) for number, line in Rows(dataset.path, split=dataset.split) if number in indexes)
+        yield from ((indexes[number], line) for number, line in open_rows(dataset.path, split=dataset.split) if number in indexes)
         return
     on_bad, dataset.on_bad = dataset.on_bad, lambda bad: None  # bad rows were reported when the dataset was split
     try:

@@ -15,6 +15,7 @@ from callmark.calls.strict import scrub
 from callmark.config import read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import write_lines
+from callmark.formats.file_sets import has_data
 from callmark.grading import grade as one_item
 from callmark.grading.grade import Grade
 from callmark.grading.settings import DEFAULT_EVALUATORS, GradingSettings, find_source
@@ -178,7 +179,9 @@ def is_run_folder(cases: object, predictions: object = ()) -> bool:
     """Return whether `cases` is a run or the path of a run folder."""
     if isinstance(cases, Run):
         return True
-    return isinstance(cases, str | PathLike) and (is_run(fspath(cases)) or (not predictions and os.path.isdir(cases)))
+    return isinstance(cases, str | PathLike) and (
+        is_run(fspath(cases)) or (not predictions and os.path.isdir(cases) and not has_data(fspath(cases)))
+    )
 
 
 def _regrade(

@@ -34,7 +34,7 @@ class RejectsFile:
 
     def add_bad_row(self, bad: BadRow) -> None:
         """Write a row that cannot be read: its text, or base64 if it is not valid UTF-8."""
-        record: dict[str, Any] = {"file": bad.place.file, bad.place.unit: bad.place.number, "reason": bad.reason}
+        record: dict[str, Any] = {"file": bad.place.file, bad.place.unit: bad.place.number_in_file, "reason": bad.reason}
         try:
             record["text"] = bad.row.decode().rstrip("\r\n")
         except UnicodeDecodeError:
@@ -45,7 +45,9 @@ class RejectsFile:
         """Write a valid row that is rejected. Rows without a location are not written."""
         place = row.place
         if self.path is not None and place is not None:
-            self._write({"file": place.file, place.unit: place.number, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())})
+            self._write(
+                {"file": place.file, place.unit: place.number_in_file, "reason": reasons, "row": msgspec.Raw(row.original.row.rstrip())}
+            )
 
     def _write(self, record: dict[str, Any]) -> None:
         self._open()

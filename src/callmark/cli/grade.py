@@ -53,8 +53,8 @@ from callmark.cli.parse_option import parse_option
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process; without schema for whole conversations; process, state, effort for runs of callmark simulate",
-    help="Evaluator: call, schema, process, trajectory, decision, reply; for simulated conversations also state, policy, effort, recorded; "
-    "or your own as MODULE:NAME. Repeatable. With a run folder, adds to the evaluators of the run.",
+    help="Evaluator: call, schema, process, trajectory, decision, reply, bfcl; for simulated conversations also state, policy, effort, "
+    "recorded; or your own as MODULE:NAME. Repeatable. With a run folder, adds to the evaluators of the run.",
 )
 @option("--policy", group="Evaluators", metavar="FILE", help="YAML file with rules for the policy evaluator.")
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")

@@ -122,7 +122,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     multiple=True,
     metavar="EVALUATOR",
     show_default="call, schema, process",
-    help="Evaluator: call, schema, process, trajectory, decision, reply, or your own as MODULE:NAME. Repeatable.",
+    help="Evaluator: call, schema, process, trajectory, decision, reply, bfcl, or your own as MODULE:NAME. Repeatable.",
 )
 @option("-o", "--out", group="Output", metavar="DIR", show_default="runs", help="Folder for runs.")
 @option("--name", group="Output", metavar="NAME", show_default="model and time", help="Name of the run.")

@@ -83,7 +83,7 @@ class Linter:
 
     def add_broken(self, place: Place, reason: str) -> None:
         """Add a row that could not be read."""
-        self._findings.append(Finding("broken_row", "error", reason, place.file or None, place.number))
+        self._findings.append(Finding("broken_row", "error", reason, place.file or None, place.number_in_file))
 
     def report(self) -> LintReport:
         """Return all findings so far, and their counts by code in the order of `CODES`."""
@@ -143,7 +143,9 @@ class Linter:
             what = "; ".join([*([f"added: {', '.join(added)}"] if added else []), *([f"removed: {', '.join(removed)}"] if removed else [])])
             place = self._changed.place
             sentence = f"the tool list changes between rows, first here ({what or 'same names, different definitions'})"
-            yield Finding("tools_change", "info", sentence, (place.file or None) if place else None, place.number if place else None)
+            yield Finding(
+                "tools_change", "info", sentence, (place.file or None) if place else None, place.number_in_file if place else None
+            )
         for name in sorted(self._listed - self._called):
             yield Finding("unused_tool", "info", f"{name} is listed but never called", file, call=name)
 

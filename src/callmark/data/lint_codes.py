@@ -37,7 +37,7 @@ def make_finding(
         CODES[code][0],
         sentence,
         (place.file or None) if place else None,
-        place.number if place else None,
+        place.number_in_file if place else None,
         row.id,
         message,
         call,
@@ -50,4 +50,4 @@ def relative_place(place: Place | None, row: Conversation) -> str:
     if place is None:
         return "another row"
     same_file = row.place is not None and row.place.file == place.file
-    return f"{place.unit} {place.number}" if same_file else str(place)
+    return f"{place.unit} {place.number_in_file}" if same_file else str(place)

@@ -17,7 +17,9 @@ from callmark.formats.detect import detect_format, find_format
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import item_row
 from callmark.formats.output import Output, write_lines
+from callmark.formats.parquet_output import PARQUET
 from callmark.formats.problems import explain
+from callmark.formats.reference_tables import ReferenceTables
 from callmark.formats.rows import Rows, is_json
 from callmark.formats.surrogates import escape_surrogates
 from callmark.types import Conversation, Place
@@ -74,8 +76,8 @@ def write(
     """Write conversations, cases or dicts, one per line, and return the number of rows. The file is written completely or not at all.
 
     Dicts are detected and read like the rows of a file. `wrap="item"` nests each row under `item`. `by_reference` writes decision points
-    that point into their conversations, each of which is written once. Without rows, the file is empty. A format that cannot be written
-    raises `BadInput`.
+    that point into their conversations, each of which is written once; in Parquet, to a folder of three files. Without rows, the file is
+    empty. A format that cannot be written raises `BadInput`.
     """
     target = find_format(format_name)
     write_row = target.write
@@ -85,7 +87,7 @@ def write(
         raise BadInput("decision points by reference cannot be nested under item: only callmark reads them")
     references = ReferenceWriter() if by_reference else None
     count = 0
-    with Output(fspath(path)) as output:
+    with _open_output(fspath(path), by_reference=by_reference) as output:
         for row in _read_items(rows):
             try:
                 if references is not None:
@@ -97,6 +99,10 @@ def write(
                 raise BadInput(f"{scrub(row.id)}: cannot be written: an ID, a role or a name contains a lone surrogate") from None
             count += 1
     return count
+
+
+def _open_output(path: str, *, by_reference: bool) -> Output | ReferenceTables:
+    return ReferenceTables(path) if by_reference and path.rstrip("/").endswith(PARQUET) else Output(path)
 
 
 def load_tools(path: str, *, regular: bool = False) -> ReadContext:

@@ -21,7 +21,8 @@ from callmark.formats.bare_lists import wrap_list
 from callmark.formats.detect import detect_format, find_format, format_by_extension, split_container
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import Items
-from callmark.formats.problems import explain
+from callmark.formats.problems import explain, refuse_unreadable
+from callmark.formats.row_source import RowSource, open_rows
 from callmark.formats.rows import Rows, Split
 from callmark.formats.shared_file import SharedFile
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
@@ -52,7 +53,7 @@ class Dataset:
     like the rows of a file; conversations and cases are yielded unchanged. A dataset is also a context manager that closes its file.
 
     Args:
-        source: Path of a file (`-` is standard input), or a list of dicts, conversations or cases.
+        source: Path of a file (`-` is standard input), a folder, a glob or `hf:FOLDER`, or a list of dicts, conversations or cases.
         format_name: Format of the rows; detected by default.
         context: The tools for rows that have none.
         on_bad: Called with each row that cannot be read, which is then skipped. Without it, such a row raises `BrokenRow`.
@@ -61,6 +62,7 @@ class Dataset:
         name: Name of the file in messages; its path by default.
         file: The file, if it is already open.
         cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
+        regular: Refuse anything but regular files, because the path comes from data.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -92,6 +94,7 @@ class Dataset:
         name: str | None = None,
         file: SharedFile | None = None,
         cases: bool = False,
+        regular: bool = False,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
@@ -110,9 +113,10 @@ class Dataset:
         self._items = None if isinstance(source, str) else Items(source, split_container)
         self._given_name = name
         self._file = file
+        self._regular = regular
         self._first_reason = ""
         self._context = context or ReadContext()
-        self._rows: Rows | Items | None = None
+        self._rows: RowSource | Items | None = None
         self._buffered: Iterator[tuple[int, _Row]] | None = None  # rows of a pipe that format detection has consumed
         self._hash = _new_hash() if digest else None
         self.split: Split = split_container
@@ -131,18 +135,18 @@ class Dataset:
         try:
             for index, (number, row) in enumerate(numbered):
                 if self._hash is not None:
-                    self._hash.update(row if row.__class__ is bytes else _hashed_text(row))
+                    self._hash.update(row if isinstance(row, bytes) else _hashed_text(row))
                 self.row_index = index - definitions
-                self.row_bytes += len(row) if row.__class__ is bytes else 0
+                self.row_bytes += len(row) if isinstance(row, bytes) else 0
                 is_own = parts == 1 or self.row_index // BLOCK % parts == own_part
                 if self.format.define is not None:
-                    found = self._define(Place(rows.name if self._items is None else "", number, rows.unit), row, is_own=is_own)
+                    found = self._define(rows.place(number), row, is_own=is_own)
                     definitions += found is True
                     if found is not False:
                         continue
                 if not is_own:
                     continue
-                conversation = self._read(Place(rows.name if self._items is None else "", number, rows.unit), row)
+                conversation = self._read(rows.place(number), row)
                 if conversation is not None:
                     self.good_rows += 1
                     if not self.has_calls:
@@ -208,17 +212,17 @@ class Dataset:
         return raw_tools if tools else b""
 
     @property
-    def rows(self) -> Rows | Items | None:
+    def rows(self) -> RowSource | Items | None:
         """The rows being read, for a progress bar; None before reading begins."""
         return self._rows
 
-    def _open(self) -> tuple[Rows | Items, Iterator[tuple[int, _Row]]]:
+    def _open(self) -> tuple[RowSource | Items, Iterator[tuple[int, _Row]]]:
         if self._rows is not None and self._buffered is not None:
             numbered, self._buffered = self._buffered, None
             return self._rows, numbered
         if self._rows is not None and not self._rows.rereadable:
             raise BadInput(f"{self._rows.name}: already read; a pipe can only be read once")
-        self._rows = self._items or Rows(self.path, self._given_name, stream=self._file.stream() if self._file else None, split=self.split)
+        self._rows = self._items or open_rows(self.path, self._given_name, file=self._file, regular=self._regular, split=self.split)
         return self._rows, iter(self._rows)
 
     def _detect_format(self) -> Format:
@@ -236,8 +240,9 @@ class Dataset:
                     conversations += 1
                     continue
                 seen.append((number, row))
-                place = Place(rows.name if self._items is None else "", number, rows.unit)
+                place = rows.place(number)
                 try:
+                    refuse_unreadable(row)
                     found = detect_format(wrap_list(escape_surrogates(row)))
                 except (ValueError, RecursionError, BadInput) as error:
                     if self.on_bad is None:
@@ -303,6 +308,12 @@ class Dataset:
         return self.format.reader(cases=self.cases)(row, place, self._context)
 
     def _read_text(self, place: Place, row: bytes) -> Conversation | None:
+        if row.__class__ is not bytes:
+            try:
+                refuse_unreadable(row)
+            except BadInput as error:
+                self._report_bad(place, row, error)
+                return None
         if row.startswith(b"["):
             row = wrap_list(row)
         counting = UNKNOWN_PARTS.set(self.unknown_parts)

@@ -37,6 +37,10 @@ class Items:
         for number, item in enumerate(self._items, 1):
             yield number, item_row(item, number)
 
+    def place(self, number: int) -> Place:
+        """Return the place of the item with this number."""
+        return Place("", number, self.unit)
+
     def close(self) -> None:
         """Do nothing; there is no file to close."""
 

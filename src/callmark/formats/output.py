@@ -1,7 +1,8 @@
 """Write lines to a file, completely or not at all.
 
 Lines are written to a temporary file next to the target, which replaces the target when everything is written. If anything fails, it is
-removed and the target is unchanged. `-` is standard output; files named `.gz` or `.zst` are compressed. A link is followed, and devices and
+removed and the target is unchanged. `-` is standard output; files named `.gz` or `.zst` are compressed, and those
+named `.parquet` are tables. A link is followed, and devices and
 pipes are written to directly, because the user named them; with `replace`, the file takes the place of whatever had its name. Then it is
 also on disk before it is in place, so that no crash leaves an empty file.
 """
@@ -14,10 +15,12 @@ from contextlib import closing, suppress
 from errno import ENOTDIR
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Self, cast
 
 from callmark.errors import BadInput, StorageError
 from callmark.formats.compression import compress
+from callmark.formats.parquet_output import PARQUET, ParquetStream
+from callmark.formats.tables import load_pyarrow
 
 _BATCH = 1 << 17  # bytes written at once
 
@@ -45,6 +48,8 @@ class Output:
         elif self.path is not None:
             if not self.path:
                 raise BadInput("the name of the output file is empty")
+            if self.path.endswith(PARQUET):
+                load_pyarrow(f"{self.path}: Parquet is written")
             try:
                 target = Path(self.path if self._replace else os.path.realpath(self.path))  # a symbolic link is kept
                 if target.is_dir() and not (self._replace and target.is_symlink()):
@@ -57,10 +62,15 @@ class Output:
                 if self._partial is not None and target.is_file() and not (self._replace and target.is_symlink()):
                     self._partial.chmod(stat.S_IMODE(target.stat().st_mode))
                 self._target = target
-                self._stream = compress(self._opened, self.path)
+                self._stream = self._encoded(self._opened)
             except (OSError, ValueError) as error:
                 raise self._refused(error) from None
         return self
+
+    def _encoded(self, file: IO[bytes]) -> IO[bytes]:
+        """Return the stream that writes to a file what its name says: compressed, a table, or the lines as they are."""
+        assert self.path is not None
+        return cast("IO[bytes]", ParquetStream(file, self.path)) if self.path.endswith(PARQUET) else compress(file, self.path)
 
     def line(self, line: bytes) -> None:
         """Write one line and a line break."""
@@ -112,7 +122,9 @@ class Output:
         elif self._stream is not None and self._opened is not None:
             try:
                 with closing(self._opened):
-                    if self._stream is not self._opened:
+                    if not complete and isinstance(self._stream, ParquetStream):
+                        self._stream.discard()
+                    elif self._stream is not self._opened:
                         self._stream.close()
                     if self._replace and complete:
                         self._opened.flush()

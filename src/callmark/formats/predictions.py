@@ -34,8 +34,9 @@ from callmark.formats.format import Format, check_utf8
 from callmark.formats.json_fields import Fields, decode_fields, describe_keys, json_kind, read_text, read_value, text_field, wrong_type
 from callmark.formats.prediction_fields import is_api_id, read_case_id, read_own_fields, read_trial
 from callmark.formats.prediction_text import TextKind, parse_prediction
-from callmark.formats.problems import explain
+from callmark.formats.problems import explain, refuse_unreadable
 from callmark.formats.responses import Response, error_response, error_text, read_error, read_messages_response, read_response
+from callmark.formats.row_source import RowSource, open_rows
 from callmark.formats.rows import Rows
 from callmark.formats.surrogates import escape_surrogates, reject_surrogates
 from callmark.types import Call, Place, Prediction, Tool
@@ -116,7 +117,7 @@ class Predictions:
         self._regular = regular
         self.good_rows = 0  # in the last iteration
         self.bad_rows = 0  # in the last iteration
-        self.rows: Rows | None = None  # for a progress bar; None before reading begins
+        self.rows: RowSource | None = None  # for a progress bar; None before reading begins
         self.parse = parse
         self._whole = whole
         self._on_bad = on_bad
@@ -124,12 +125,17 @@ class Predictions:
     def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]:
         if self.rows is not None and not self.rows.rereadable:
             raise BadInput(f"{self.name}: already read; a pipe can only be read once")
-        rows = self.rows = Rows(self.path, self._given_name, regular=self._regular)
+        rows: RowSource
+        if self._regular:
+            rows = Rows(self.path, self._given_name, regular=True)
+        else:
+            rows = open_rows(self.path, self._given_name, split=_split_recording)
+        self.rows = rows
         self.good_rows = self.bad_rows = 0
         first_reason = ""
         try:
             for number, row in _numbered_rows(rows):
-                place = Place(rows.name, number, rows.unit)
+                place = rows.place(number)
                 try:
                     prediction_row = read_row(row, whole=self._whole)
                 except BadInput as error:
@@ -162,6 +168,7 @@ def read_row(row: bytes, *, whole: bool = False) -> PredictionRow:
     For duplicate keys, the last value wins. Lone surrogates are escaped, and a call with one is malformed. A row that is not valid JSON, is
     nested too deeply, or contains no prediction raises `BadInput`. So does a whole conversation, unless `whole` is set.
     """
+    refuse_unreadable(row)
     try:
         check_utf8(row)
         return _read_common(row) or _read(row, whole)
@@ -178,7 +185,15 @@ def read_row(row: bytes, *, whole: bool = False) -> PredictionRow:
     return structs.replace(found, prediction=structs.replace(found.prediction, calls=calls), repaired=True)
 
 
-def _numbered_rows(rows: Rows) -> Iterator[tuple[int, bytes]]:
+def _split_recording(row: bytes) -> Sequence[bytes | Raw] | None:
+    """Return the rows in an object that holds recordings, such as simulations; None for a row."""
+    for candidate in built_in_formats():
+        if candidate.recorded and candidate.split is not None and (rows := candidate.split(row)) is not None:
+            return rows
+    return None
+
+
+def _numbered_rows(rows: RowSource) -> Iterator[tuple[int, bytes]]:
     """Yield the rows with their numbers; for a file of LOB evaluation results, the rows under `rows`."""
     for number, row in rows:
         inner = _result_rows(row) if b'"rows"' in row else None

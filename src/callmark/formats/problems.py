@@ -1,6 +1,7 @@
 """Explain why a row cannot be read: `not valid JSON: the row ends at column 4,096 inside a string`."""
 
 import json
+from typing import Self
 
 import msgspec
 
@@ -18,6 +19,23 @@ _EXPECTED = {  # by the beginning of a message of Python's JSON parser
     "Invalid \\escape": "expected a valid escape sequence",
     "Invalid \\uXXXX escape": "expected four hexadecimal digits after \\u",
 }
+
+
+class UnreadableRow(bytes):
+    """A row that its container could not read, as far as there is one; `reason` says why."""
+
+    reason: str
+
+    def __new__(cls, content: bytes, reason: str) -> Self:
+        row = super().__new__(cls, content)
+        row.reason = reason
+        return row
+
+
+def refuse_unreadable(row: bytes) -> None:
+    """Raise `BadInput` for a row that its container could not read."""
+    if isinstance(row, UnreadableRow):
+        raise BadInput(row.reason)
 
 
 def explain(row: bytes, error: Exception, *, unit: str = "row") -> str:

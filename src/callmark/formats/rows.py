@@ -25,6 +25,7 @@ from callmark.formats.bare_lists import is_message
 from callmark.formats.compression import BUFFER, Compression, decompress, decompression_errors, detect_compression
 from callmark.formats.json_array import BrokenArray, TooLong, ValueReader
 from callmark.formats.regular_files import open_regular
+from callmark.types import Place, PlaceUnit
 
 MAX_ROW = 1 << 25  # bytes of a decompressed row, or file read as a whole: a few compressed bytes can expand to any number
 MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
@@ -58,7 +59,7 @@ class Rows:
         self.compression: Compression | None = None
         self._split = split
         self._is_archive = False
-        self.unit: Literal["line", "item"] = "line"
+        self.unit: PlaceUnit = "line"
         self._first_lines: list[bytes] = []  # lines that were read to recognize the layout; the last may be incomplete if it is an array
         self._leading_blanks = 0  # blank lines before them
         self._lines_read = 0  # decompressed lines so far
@@ -93,6 +94,10 @@ class Rows:
             self.unit = "item"
             yield from ((place, bytes(one)) for place, one in enumerate(inner, 1))
             return
+
+    def place(self, number: int) -> Place:
+        """Return the place of the row with this number."""
+        return Place(self.name, number, self.unit)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed content of the file piece by piece, from its first character that is not white space."""

@@ -12,7 +12,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.matching import MatchedPredictions, match_predictions
 from callmark.formats.predictions import Predictions
-from callmark.formats.rows import Rows
+from callmark.formats.row_source import open_rows
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import Provider, Spec
@@ -36,7 +36,7 @@ class ReplayModel:
             raise BadInput("replay: the file is missing", "Pass a predictions file: replay:predictions.jsonl")
         file = Path(path)
         if path != "-" and (file.is_file() or file.is_dir() or not file.exists()):  # a pipe can be read only once
-            Rows(path).close()
+            open_rows(path).close()
         named = file.parent.name if file.stem == _RUN_FILE and file.parent.name else file.stem
         self.label = f"replay-{'standard-input' if path == '-' else scrub(named)}"
         self._file = Predictions(path, parse=parse)

@@ -21,6 +21,7 @@ from callmark.errors import BadInput, BrokenRow, StorageError
 from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.dataset import file_digest
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
+from callmark.formats.file_sets import is_file_set
 from callmark.formats.matching import MatchedPredictions, match_predictions
 from callmark.formats.predictions import Predictions
 from callmark.grading.evaluate import undeclared_metric
@@ -138,8 +139,8 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
     dataset = manifest.dataset
     if not dataset.digest:  # otherwise a run could show any file that it names
         raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so callmark cannot check that they are unchanged")
-    path = folder.input_path(dataset.path, "dataset.path")
-    if not os.path.isfile(path):
+    path = folder.cases_path(dataset.path)
+    if not os.path.isfile(path) and not is_file_set(path):
         raise BadInput(
             f"{folder}: cannot find its cases at {path}",
             f"If the file was moved, run: callmark grade FILE --predictions {folder}/{PREDICTIONS}",

@@ -15,6 +15,7 @@ from callmark.data.expand import decision_points, with_unique_ids
 from callmark.errors import BadInput
 from callmark.formats import BadRow, Dataset, load_tools
 from callmark.formats.dataset import BLOCK, no_calls_error
+from callmark.formats.file_sets import is_file_set
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
@@ -80,7 +81,7 @@ class CaseSource:
         self._regular = regular
         self._default_tools = load_tools(tools, regular=regular).default_tools if tools else None
         self._cached: _CachedCases | None = None
-        self._file = SharedFile(path, self.name, regular=regular)
+        self._file = None if is_file_set(path) else SharedFile(path, self.name, regular=regular)
         try:
             with self._open(format_name) as dataset:
                 self.format: Format = dataset.format
@@ -88,7 +89,7 @@ class CaseSource:
                 rows = dataset.rows
                 self._is_small = isinstance(rows, Rows) and rows.compression is None and rows.size <= _MAX_CACHED
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     @property
@@ -166,7 +167,8 @@ class CaseSource:
 
     def close(self) -> None:
         """Close the file. Closing it again does nothing."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Open the file again in a process that does not inherit it."""
@@ -193,6 +195,7 @@ class CaseSource:
             name=self._given_name,
             file=self._file,
             cases=True,
+            regular=self._regular,
         )
 
 

@@ -27,6 +27,8 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput, StorageError
 from callmark.formats import write_lines
 from callmark.formats.evaluation_results import METRICS, RESULTS
+from callmark.formats.file_sets import is_file_set
+from callmark.formats.hugging_face import PREFIX
 from callmark.formats.problems import explain
 from callmark.formats.regular_files import open_regular, path_inside, refuse_irregular
 from callmark.runs.manifest import Manifest, decode_manifest, encode_manifest
@@ -79,6 +81,8 @@ class RunFolder:
 
     def relative_path(self, path: str) -> str:
         """Return a path relative to the folder, so that both can be moved together."""
+        if path.startswith(PREFIX):
+            return PREFIX + self.relative_path(path.removeprefix(PREFIX))
         found = os.path.relpath(os.path.realpath(path), os.path.realpath(self.path))
         if scrub(found) != found:
             raise BadInput(f"{scrub(path)}: the file name is not valid UTF-8, so a run cannot refer to it", "Rename the file.")
@@ -86,6 +90,8 @@ class RunFolder:
 
     def resolve_path(self, path: str) -> str:
         """Return a path that is relative to the folder as one relative to the current directory."""
+        if path.startswith(PREFIX):
+            return PREFIX + self.resolve_path(path.removeprefix(PREFIX))
         return os.path.relpath(os.path.join(os.path.realpath(self.path), path))
 
     def input_path(self, path: str, what: str) -> str:
@@ -95,6 +101,18 @@ class RunFolder:
         found = self.resolve_path(path)
         refuse_irregular(found, f"{self}/{RUN}: {what}: {scrub(found)}")
         return found
+
+    def cases_path(self, path: str) -> str:
+        """Return the path of the cases that `run.json` names. A pipe, a device and a search through all folders raise `BadInput`.
+
+        The files of a folder are checked when they are opened.
+        """
+        found = self.resolve_path(path) if "\0" not in path else path
+        if "\0" not in path and is_file_set(found):
+            if "**" in path:
+                raise BadInput(f"{self}/{RUN}: dataset.path: expected a file, a folder or a simple glob, got {scrub(path)[:80]!r}")
+            return found
+        return self.input_path(path, "dataset.path")
 
     def replace_files(self, other: "RunFolder", *, keep: Collection[str]) -> None:
         """Move the files of another folder here, `run.json` last. Files missing there are removed here, except for `keep`."""

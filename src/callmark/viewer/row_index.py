@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from callmark.formats.file_sets import is_file_set
 from callmark.formats.format import row_id
-from callmark.formats.rows import Rows, open_file
+from callmark.formats.row_source import open_rows
+from callmark.formats.rows import open_file
 from callmark.types import Place
 
 _EMPTY = Raw(b"{}")
@@ -24,7 +26,9 @@ class RowIndex:
         self._path = path
         self._offsets = array("q")
         self._line_numbers = array("q")
-        rows = Rows(path, regular=True)
+        if is_file_set(path):
+            return
+        rows = open_rows(path, regular=True)
         rows.close()
         if rows.unit != "line" or rows.compression is not None:
             return

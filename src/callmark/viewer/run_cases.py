@@ -18,6 +18,7 @@ from callmark.errors import BadInput
 from callmark.formats import load_tools
 from callmark.formats.dataset import file_digest
 from callmark.formats.detect import find_format
+from callmark.formats.file_sets import files_of, is_file_set
 from callmark.formats.format import ReadContext
 from callmark.runs.manifest import Manifest
 from callmark.runs.source import CaseSource, PlacedCase
@@ -62,10 +63,10 @@ class RunCases:
     def stamp(self) -> tuple[str, int, int]:
         """The path, time and size of the file, which change when it is written."""
         try:
-            found = os.stat(self.path)
-        except (OSError, ValueError):
+            found = [os.stat(file) for file in (files_of(self.path, self.path) if is_file_set(self.path) else [self.path])]
+        except (OSError, ValueError, BadInput):
             return self.path, 0, 0
-        return os.path.realpath(self.path), found.st_mtime_ns, found.st_size
+        return os.path.realpath(self.path), max(each.st_mtime_ns for each in found), sum(each.st_size for each in found)
 
     @property
     def identity(self) -> object:
@@ -77,7 +78,7 @@ class RunCases:
     def problem(self) -> str:
         """Why the cases cannot be shown; empty if they can."""
         name = self._info.name
-        if not os.path.isfile(self.path):
+        if not os.path.isfile(self.path) and not is_file_set(self.path):
             return f"The dataset {name} is missing. Check that it was not moved or deleted."
         if self._tools and not os.path.isfile(self._tools):
             return "The file with the tools of the dataset is missing."
