@@ -128,21 +128,22 @@ class Dataset:
         self._context.left_out.clear()
         definitions = 0
         own_part, parts = self.part
+        name, define, digest = rows.name if self._items is None else "", self.format.define, self._hash
         try:
             for index, (number, row) in enumerate(numbered):
-                if self._hash is not None:
-                    self._hash.update(row if row.__class__ is bytes else _hashed_text(row))
+                if digest is not None:
+                    digest.update(row if row.__class__ is bytes else _hashed_text(row))
                 self.row_index = index - definitions
                 self.row_bytes += len(row) if row.__class__ is bytes else 0
                 is_own = parts == 1 or self.row_index // BLOCK % parts == own_part
-                if self.format.define is not None:
-                    found = self._define(Place(rows.name if self._items is None else "", number, rows.unit), row, is_own=is_own)
+                if define is not None:
+                    found = self._define(Place(name, number, rows.unit), row, is_own=is_own)
                     definitions += found is True
                     if found is not False:
                         continue
                 if not is_own:
                     continue
-                conversation = self._read(Place(rows.name if self._items is None else "", number, rows.unit), row)
+                conversation = self._read(Place(name, number, rows.unit), row)
                 if conversation is not None:
                     self.good_rows += 1
                     if not self.has_calls:

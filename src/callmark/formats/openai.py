@@ -105,7 +105,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             wire = (_decode_own if shortened.from_middle else _decode_common)(shortened.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # decoded completely below, which raises with the reason if the row is broken
-    if shortened is None or not shortened.body.isascii():
+    if shortened is None or not _is_utf8(shortened.body):  # what was cut out was valid in the previous row
         check_utf8(row)
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
         wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
@@ -163,6 +163,14 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         group=wire.group if isinstance(wire.group, str) else None,
         states_expectation=output.is_stated,
     )
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        check_utf8(text)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _refuse_text_calls(messages: Sequence[Message]) -> None:
