@@ -140,11 +140,13 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
-    _refuse_text_calls(messages)
+    has_calls = any(map(_calls_of, messages))
+    if not has_calls:
+        _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
-        if not any(map(_calls_of, messages)):  # otherwise its calls were found
+        if not has_calls:  # otherwise its calls were found
             refuse_row_containers(_decode_fields(row), _ROW_KEYS)
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
     output = read_expected_output(wire.expected_output)
@@ -174,9 +176,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _refuse_text_calls(messages: Sequence[Message]) -> None:
-    """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
-    if any(map(_calls_of, messages)):
-        return
+    """Raise `BadInput` if the assistant's text in a row without calls has calls, which would be overlooked."""
     for index, message in enumerate(messages):
         if message.role == "assistant" and "<tool_call>" in message.text and _TEXT_CALL.search(message.text):
             raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")
