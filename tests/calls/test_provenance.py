@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.calls import source_index
-from callmark.calls.provenance import fast_hallucinated, find_origins, values_needing_source
+from callmark.calls.provenance import fast_grounded, fast_hallucinated, find_origins, values_needing_source
 from callmark.calls.source_index import SourceIndex
 from callmark.types import Call, Message, Tool
 
@@ -210,6 +210,17 @@ words = st.text(st.sampled_from('aB#-_. 0129\\"\u0661'), max_size=12)
 def test_quick_check_agrees_with_the_full_search(value: str, messages: list[Message]) -> None:
     if fast_hallucinated(value, messages):
         assert SourceIndex(messages).find(value) is None
+    if fast_grounded({"x": value}, messages):
+        assert SourceIndex(messages).find(value) is not None
+
+
+@pytest.mark.parametrize(
+    "value, text, expected",
+    [("02139", "Boston, MA 02139.", True), ("02139", "it is 102139.", False), ("2139", "it costs 2139.", False), ("0", "it is 0.", False)],
+)
+def test_quick_check_finds_a_zip_code_and_leaves_numbers_at_the_end_of_a_sentence(value: str, text: str, expected: bool) -> None:
+    assert fast_grounded({"x": value}, [said(text)]) is expected
+    assert hallucinated(value, said(text)) == ([] if expected or text.endswith(f" {value}.") else ["x"])
 
 
 def test_a_megabyte_of_digits_is_checked_in_bounded_time() -> None:

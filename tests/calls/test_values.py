@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callmark.calls.pairing import compare_arguments
+from callmark.calls.strict import NotStrict, parse
 from callmark.calls.values import exact, without_defaults
 
 SAME = [
@@ -250,3 +251,17 @@ def test_matchers_and_defaults(expected: dict[str, Any], actual: dict[str, Any],
     for rule in ("exact", "similar"):
         found = compare_arguments(expected, actual, parameters={"properties": fields}, rule=rule)
         assert (found.agree, found.expected, found.actual, found.named) == counts
+
+
+JSON_LIKE = st.text(st.sampled_from('{}[]":,019-+.eEtrufalsn \t\n\u00a0\ufeffNIx'), max_size=8)
+OTHER_VALUES: list[Any] = [0, 1, True, False, None, [], {}, [1]]
+
+
+@given(JSON_LIKE | st.sampled_from([" true", "null\n", " [1]", "-0"]))
+def test_text_equals_another_value_only_if_strict_json_says_so(text: str) -> None:
+    try:
+        value = parse(text)
+    except NotStrict:
+        assert not any(exact(text, other) for other in OTHER_VALUES)
+    else:
+        assert isinstance(value, str) or exact(text, value)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +112,24 @@ def test_a_broken_row_stays_broken_after_a_good_one(broken: bytes) -> None:
         read(good.replace(b"TOOLS", tools), PLACE, reading)
     with pytest.raises((BadInput, ValueError)):
         read(broken.replace(b"TOOLS", tools), PLACE, reading)
+
+
+def test_a_row_with_an_invalid_byte_anywhere_is_broken_after_good_ones() -> None:
+    tools = [{**WEATHER, "note": "é"}]
+    rows = [
+        json.dumps(
+            {"id": "a", "messages": said, "tools": tools, "expected_output": {"tool_calls": [call("get_weather", {"city": "é"})]}},
+            separators=(",", ":"),
+            ensure_ascii=False,
+        ).encode()
+        for said in ([user("é")], [user("é")], [user("é"), assistant("é"), user("ü")])
+    ]
+    for at in range(len(rows[-1]) + 1):
+        reading = ReadContext()
+        for row in rows:
+            read(row, PLACE, reading)
+        with pytest.raises((UnicodeDecodeError, msgspec.DecodeError)):
+            read(rows[-1][:at] + b"\xff" + rows[-1][at:], PLACE, reading)
 
 
 TOOLS = json.dumps([WEATHER], separators=(",", ":"))

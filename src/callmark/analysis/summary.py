@@ -190,7 +190,8 @@ class Tally:
                 self._conversation_hashes.append(hash(conversation))
         if grade.usage is not None:
             self._add_usage(grade.usage)
-        if grade.ending and (grade.error or is_scored(grade)):
+        scored = is_scored(grade)
+        if grade.ending and (grade.error or scored):
             self._endings[bounded(self._endings, grade.ending)] += 1
         if grade.error:
             self._errors += 1
@@ -199,10 +200,10 @@ class Tally:
             self._add_evaluator_errors(grade)
         self._graded += 1
         if grade.file:
-            self._files.add(grade, is_scored=is_scored(grade))
-        if self._details is not None and (grade.error or is_scored(grade)):
+            self._files.add(grade, is_scored=scored)
+        if self._details is not None and (grade.error or scored):
             self._details.add(grade)
-        if not is_scored(grade):
+        if not scored:
             return
         self._scored += 1
         self._add_metrics(grade)
@@ -218,10 +219,10 @@ class Tally:
                 self._credit(name, 1.0)
         for note in grade.notes:
             self._notes[note.kind] += 1
-        wrong = [fault for fault in grade.faults if fault.kind != "wrong_order"]  # which is not about a call
-        if not wrong:
+        whole = [fault.argument is None for fault in grade.faults if fault.kind != "wrong_order"]  # which is not about a call
+        if not whole:
             self._correct += 1
-        elif all(fault.argument is not None for fault in wrong):
+        elif True not in whole:
             self._correct_tools_only += 1
 
     def summary(self) -> Summary:
@@ -300,7 +301,6 @@ class Tally:
 
     def _add_metrics(self, grade: GradeRecord) -> None:
         self._clusters.add(_conversation_of(grade), tuple(grade.metrics), (*grade.metrics.values(), 1.0))
-
         for metric, (numerator, denominator) in grade.pooled.items():
             sums = self._pooled.get(metric)
             if sums is None:

@@ -17,7 +17,7 @@ def show_expected(value: Any) -> str:
 
 def show_expected_call(call: Call) -> str:
     """Return an expected call as code, with its values for display: `create_ticket(id=TKT-*)`."""
-    if call.malformed:
+    if call.malformed or not any(value.__class__ in CONTAINER_TYPES for value in call.arguments.values()):
         return str(call)
     shown = []
     for key, value in call.arguments.items():

@@ -123,8 +123,11 @@ class Histories:
 class _HistoryTexts(Sequence[Text]):
     """The JSON of each message of a history, built when it is first read."""
 
+    __slots__ = ("_build", "_built", "_number")
+
     def __init__(self, number: int, build: Callable[[], list[Text]]) -> None:
         self._number, self._build = number, build
+        self._built: list[Text] | None = None
 
     def __len__(self) -> int:
         return self._number
@@ -145,6 +148,8 @@ class _HistoryTexts(Sequence[Text]):
     def __reduce__(self) -> tuple[type[list[Text]], tuple[list[Text]]]:
         return list, (self._texts,)  # for another process
 
-    @cached_property
+    @property
     def _texts(self) -> list[Text]:
-        return self._build()
+        if self._built is None:  # a cached_property takes a lock
+            self._built = self._build()
+        return self._built

@@ -29,6 +29,7 @@ DERIVED_TOOLS = ("calculate", "think")  # tools whose arguments the model comput
 _WORD_WITH_DIGITS = re.compile(r"[!-,./:-~][!-/:-~]*+([0-9]{3,}+)[!-~]*+")  # neither a number nor a date
 _LISTING_KEYS = frozenset({"enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref"})  # keys of a schema that may list values
 _NUMBER_STARTS = frozenset("-0123456789")
+_LEADING_ZERO = re.compile(r"0[0-9]")  # such as a ZIP code, which is not a JSON number
 _MAX_INDEXES = 64  # enums
 _LATE = 100  # messages that are searched one by one, from the last
 _FEW = 20  # values that are searched for, or compared, one by one
@@ -56,7 +57,7 @@ def fast_grounded(arguments: Mapping[str, Any], messages: Sequence[Message]) -> 
         for text in value if value.__class__ is list and len(value) <= _FEW else (value,):
             if text.__class__ is not str or not text:
                 return False
-            is_number = text[0] in _NUMBER_STARTS
+            is_number = text[0] in _NUMBER_STARTS and not _LEADING_ZERO.match(text)
             for message in islice(reversed(messages), _LATE):
                 source = message.text
                 if is_number and (f".{text}" in source or f"{text}." in source or f"-{text}" in source):

@@ -279,7 +279,8 @@ class Schemas:
         validator = self._validator(call.name) if not call.malformed else ""
         if isinstance(validator, str):
             return []
-        return [(format_path(path), message) for path, message in validator.violations(call.arguments)]
+        found = validator.violations(call.arguments)
+        return [(format_path(path), message) for path, message in found] if found else []
 
     def problem(self, name: str) -> str:
         """Return why the schema of a tool is invalid; empty if it is valid, or the tool is unknown."""

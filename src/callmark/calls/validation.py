@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from callmark.calls.matchers import compile_regex
+from callmark.calls.plain_schema import read_plain_schema
 
 _MAX_BACKTRACKS = 100_000  # of a pattern with lookaround or backreferences
 _MAX_PATTERN = 1 << 20  # bytes of such a pattern, compiled
@@ -39,15 +40,18 @@ _ITEMS = ("items", "additionalItems", "unevaluatedItems", "contains")
 
 
 class Validator:
-    """A compiled schema."""
+    """A compiled schema. The steps of a plain schema need not be counted: a value meets at most one part of it."""
 
     def __init__(self, schema: Any, validator: Any, *, is_short: bool) -> None:
         self._schema = _Schema(schema)
         self._validator = validator
+        self._plain = read_plain_schema(schema)
         self._is_simple = is_short and self._schema.is_simple()
 
     def violations(self, arguments: Any) -> list[tuple[tuple[str | int, ...], str]]:
         """Return the path and the message of each violation."""
+        if self._plain is not None:
+            return [] if self._plain.plainly_fits(arguments) or self._validator.is_valid(arguments) else self._errors(arguments)
         steps = None if self._is_simple else _Steps(self._schema, arguments)
         if steps is not None and steps.visits > _MIN_STEPS + _STEPS_PER_NODE * steps.nodes:
             return [((), "not validated, because the schema takes too many steps for these arguments")]
@@ -56,6 +60,9 @@ class Validator:
         steps = steps or _Steps(self._schema, arguments)
         if steps.visits > _MIN_ERROR_STEPS + _STEPS_PER_NODE * steps.nodes or steps.quoted > _MAX_QUOTED + _STEPS_PER_NODE * steps.size:
             return [((), "does not fit the schema; where is not known, because that takes too many steps")]
+        return self._errors(arguments)
+
+    def _errors(self, arguments: Any) -> list[tuple[tuple[str | int, ...], str]]:
         return [(tuple(error.instance_path), error.message) for error in self._validator.iter_errors(arguments)]
 
 

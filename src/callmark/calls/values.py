@@ -25,6 +25,7 @@ TOLERANCE = 1e-9  # of the larger magnitude, by which numbers may differ where e
 
 _MAX_WHOLE = 1 << 54  # no number that is not whole comes near a larger whole one
 _WITH_DEFAULT = frozenset({"default", "$ref", "anyOf", "oneOf", "allOf"})  # schema keys that may lead to a default
+_JSON_STARTS = '{["-0123456789tfn'  # the first characters of JSON values
 _WORD_VALUES = {"true": True, "false": False, "none": None}
 
 
@@ -191,6 +192,8 @@ def _equals_text(expected: Any, actual: Any, rule: ComparisonRule, matchers: boo
 
 def _parse(text: str) -> tuple[Any] | tuple[()]:
     """Return the value of a strict JSON text in a tuple; an empty one for any other text."""
+    if text.lstrip()[:1] not in _JSON_STARTS:  # almost always; finding out why a text is not JSON takes much longer
+        return ()
     try:
         return (parse(text),)
     except NotStrict:

@@ -132,21 +132,22 @@ class Dataset:
         self._context.left_out.clear()
         definitions = 0
         own_part, parts = self.part
+        place, define, digest = rows.place, self.format.define, self._hash
         try:
             for index, (number, row) in enumerate(numbered):
-                if self._hash is not None:
-                    self._hash.update(row if isinstance(row, bytes) else _hashed_text(row))
+                if digest is not None:
+                    digest.update(row if row.__class__ is bytes else _hashed_text(row))
                 self.row_index = index - definitions
-                self.row_bytes += len(row) if isinstance(row, bytes) else 0
+                self.row_bytes += len(row) if row.__class__ is bytes else 0
                 is_own = parts == 1 or self.row_index // BLOCK % parts == own_part
-                if self.format.define is not None:
-                    found = self._define(rows.place(number), row, is_own=is_own)
+                if define is not None:
+                    found = self._define(place(number), row, is_own=is_own)
                     definitions += found is True
                     if found is not False:
                         continue
                 if not is_own:
                     continue
-                conversation = self._read(rows.place(number), row)
+                conversation = self._read(place(number), row)
                 if conversation is not None:
                     self.good_rows += 1
                     if not self.has_calls:

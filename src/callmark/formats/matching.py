@@ -103,9 +103,9 @@ class MatchedPredictions(Struct):
     def count_texts(self, case: Case, index: int, predictions: Iterable[Prediction]) -> TextCounts | None:
         """Count the texts among the predictions that `of_case` returned; None if there are none."""
         stored = self.by_case.get(self.key(case.id, index), ())
-        texts = [(item, found) for item, found in zip(stored, predictions, strict=True) if isinstance(item, TextPrediction)]
-        if not texts:
+        if TextPrediction not in [item.__class__ for item in stored]:  # almost always
             return None
+        texts = [(item, found) for item, found in zip(stored, predictions, strict=True) if isinstance(item, TextPrediction)]
         raw = [found for item, found in texts if item.text == "raw" or self.info.parse is not None]
         markers = Counter(marker for _, found in texts if (marker := unrecognized_marker(found)))
         return TextCounts(len(raw), sum([bool(found.calls) for found in raw]), dict(markers))

@@ -105,7 +105,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             wire = (_decode_own if shortened.from_middle else _decode_common)(shortened.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # decoded completely below, which raises with the reason if the row is broken
-    if shortened is None or not shortened.body.isascii():
+    if shortened is None or not _is_utf8(shortened.body):  # what was cut out was valid in the previous row
         check_utf8(row)
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
         wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
@@ -140,11 +140,13 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
-    _refuse_text_calls(messages)
+    has_calls = any(map(_calls_of, messages))
+    if not has_calls:
+        _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
     openai_calls = wire.__class__ is not _AnyRow
     if wire.expected_output is ABSENT or bytes(wire.expected_output) == b"null":
-        if not any(map(_calls_of, messages)):  # otherwise its calls were found
+        if not has_calls:  # otherwise its calls were found
             refuse_row_containers(_decode_fields(row), _ROW_KEYS)
         return Conversation(conversation_id, messages, tools, place, SourceRow(messages, tools, row, body, texts, raw_tools, openai_calls))
     output = read_expected_output(wire.expected_output)
@@ -165,10 +167,16 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     )
 
 
+def _is_utf8(text: bytes) -> bool:
+    try:
+        check_utf8(text)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _refuse_text_calls(messages: Sequence[Message]) -> None:
-    """Raise `BadInput` if the only calls of a row are in the assistant's text, where they would be overlooked."""
-    if any(map(_calls_of, messages)):
-        return
+    """Raise `BadInput` if the assistant's text in a row without calls has calls, which would be overlooked."""
     for index, message in enumerate(messages):
         if message.role == "assistant" and "<tool_call>" in message.text and _TEXT_CALL.search(message.text):
             raise BadInput(f"messages[{index}].content: calls in the text (<tool_call>), expected tool_calls", "Pass --from hermes.")

@@ -52,7 +52,6 @@ class _Stream(io.RawIOBase):
         return offset
 
     def readinto(self, buffer: Any) -> int:
-        piece = os.pread(self._descriptor, len(buffer), self._position)
-        buffer[: len(piece)] = piece
-        self._position += len(piece)
-        return len(piece)
+        count = os.preadv(self._descriptor, [buffer], self._position)
+        self._position += count
+        return count

@@ -6,6 +6,7 @@ from callmark.errors import EvaluatorError
 from callmark.grading.attempt import Attempt, Execution
 from callmark.grading.evaluate import CheckedEvaluator, CombinedResult, evaluate_all
 from callmark.grading.evaluator import Dependency, Evaluator, Metric, dependencies
+from callmark.grading.faults import FaultCounting
 
 CORRECT = Execution(True, True, True)
 _MAX_RESULTS = 10_000  # models hallucinate any number of names
@@ -20,6 +21,7 @@ class EvaluatorSet:
     def __init__(self, evaluators: Sequence[Evaluator]) -> None:
         self.evaluators = evaluators
         self._checked = [CheckedEvaluator(evaluator) for evaluator in evaluators]
+        self.fault_counting = FaultCounting(evaluators)
         self._dependencies = _shared_dependencies(evaluators)
         self._results: dict[object, CombinedResult] = {}
         self.correct_results: dict[str, CombinedResult] = {}

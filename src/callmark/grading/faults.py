@@ -29,33 +29,73 @@ from callmark.types import Call, Fault, FaultKind, FaultOrigin, Note
 
 Origin = tuple[FaultOrigin | None, int | None]  # and the message that the value comes from
 PAIRING_LIMITED = f"more than {MAX_CALLS:,} calls of one tool: equal calls were paired first, the rest in order"
+_MAX_KNOWN = 10_000  # models hallucinate any number of names
 _NO_ORIGIN: Origin = (None, None)
 _FORMAT: Origin = ("format", None)
 
 
-def find_faults(attempt: Attempt, evaluators: Sequence[Evaluator], metrics: Mapping[str, float] | None = None) -> list[Fault]:
+class FaultCounting:
+    """Which faults some evaluators count. It is the same for every attempt, so that it is determined only once."""
+
+    def __init__(self, evaluators: Sequence[Evaluator]) -> None:
+        self._rules = [
+            (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
+        ]
+        self._by_order = [
+            (evaluator.name, *[f"{evaluator.name}.{name}" for name in names])
+            for evaluator in evaluators
+            if (names := getattr(evaluator, "order_metrics", None))
+        ]
+        lists = {ignore for _, _, ignore in self._rules}
+        self.ignore: tuple[str, ...] = lists.pop() if len(lists) == 1 else ()  # calls that all of them ignore are not compared
+        self.has_similar = any(rule == "similar" for _, rule, _ in self._rules)
+        self._known: dict[tuple[tuple[str, ...], bool, bool], tuple[str, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def evaluators(self, names: tuple[str, ...], *, execution: bool, similar: bool) -> tuple[str, ...]:
+        """Return the evaluators that count a fault of calls with these names.
+
+        `execution` and `similar` say whether it is also a fault by these rules.
+        """
+        key = (names, execution, similar)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            found = self._known[key] = tuple(
+                [
+                    evaluator
+                    for evaluator, rule, ignore in self._rules
+                    if (rule == "exact" or (execution if rule == "execution" else similar))
+                    and not (ignore and all(is_ignored(name, ignore) for name in names))
+                ]
+            )
+        return found
+
+    def of_order(self, metrics: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the evaluators that found every expected call, but not in the expected order."""
+        return tuple(
+            [evaluator for evaluator, complete, ordered in self._by_order if metrics.get(complete) == 1 and metrics.get(ordered) == 0]
+        )
+
+
+def find_faults(
+    attempt: Attempt, evaluators: Sequence[Evaluator] | FaultCounting, metrics: Mapping[str, float] | None = None
+) -> list[Fault]:
     """Return the faults that one of the evaluators counts, each with their names, faults of calls before faults of arguments.
 
     `metrics` are the results of the evaluators, by full name: they say whether the order is wrong. There are no faults if the calls cannot
     be compared: that is an evaluator error.
     """
+    counting = evaluators if isinstance(evaluators, FaultCounting) else FaultCounting(evaluators)
     pairing = attempt.exact_pairing
-    found = [] if pairing is None or pairing.perfect else _FaultFinder(attempt, evaluators).faults()
-    if counting := order_evaluators(evaluators, metrics or {}):
+    found = [] if pairing is None or pairing.perfect or not counting else _FaultFinder(attempt, counting).faults()
+    if by_order := counting.of_order(metrics or {}):
         expected, actual = (", ".join([call.name for call in calls]) for calls in (attempt.expected, attempt.actual))
-        found.insert(0, Fault("wrong_order", expected=expected, actual=actual, evaluators=counting))
+        found.insert(0, Fault("wrong_order", expected=expected, actual=actual, evaluators=by_order))
     return found
-
-
-def order_evaluators(evaluators: Sequence[Evaluator], metrics: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the evaluators that found every expected call, but not in the expected order."""
-    found = []
-    for evaluator in evaluators:
-        if names := getattr(evaluator, "order_metrics", None):
-            complete, ordered = (metrics.get(f"{evaluator.name}.{name}") for name in names)
-            if complete == 1 and ordered == 0:
-                found.append(evaluator.name)
-    return tuple(found)
 
 
 def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
@@ -92,19 +132,14 @@ def hallucinated_values(attempt: Attempt, actual_index: int) -> Iterator[Note]:
 class _FaultFinder:
     """Finds the faults of one attempt, and which evaluators count each of them."""
 
-    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator]) -> None:
+    def __init__(self, attempt: Attempt, counting: FaultCounting) -> None:
         self._attempt = attempt
         self._executes = _executes(attempt)  # then evaluators that count by execution count no fault
-        self._counting = [
-            (evaluator.name, rule, getattr(evaluator, "ignore", ())) for evaluator in evaluators if (rule := fault_rule(evaluator))
-        ]
-        lists = {ignore for _, _, ignore in self._counting}
-        self._pairing = attempt.pair("exact", lists.pop() if len(lists) == 1 else ())  # calls that all of them ignore are not compared
+        self._counting = counting
+        self._pairing = attempt.pair("exact", counting.ignore)
         self._by_case_only: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
 
     def faults(self) -> list[Fault]:
-        if not self._counting:
-            return []
         pairing = self._pairing
         found = list(self._call_faults()) if pairing.unpaired_expected or pairing.unpaired_actual else []
         for pair in pairing.pairs:
@@ -112,19 +147,8 @@ class _FaultFinder:
                 found += self._argument_faults(pair)
         return [fault for fault in found if fault.evaluators]
 
-    def _counted(self, names: Sequence[str], *, execution: bool, similar: bool) -> tuple[str, ...]:
-        """Return the evaluators that count a fault of calls with these names.
-
-        `execution` and `similar` say whether it is also a fault by these rules.
-        """
-        return tuple(
-            [
-                evaluator
-                for evaluator, rule, ignore in self._counting
-                if (rule == "exact" or (execution and not self._executes if rule == "execution" else similar))
-                and not (ignore and all([is_ignored(name, ignore) for name in names]))  # noqa: C419 - faster
-            ]
-        )
+    def _counted(self, names: tuple[str, ...], *, execution: bool, similar: bool) -> tuple[str, ...]:
+        return self._counting.evaluators(names, execution=execution and not self._executes, similar=similar)
 
     def _unpaired_by_case_only(self) -> tuple[frozenset[int], frozenset[int]]:
         """Return the unpaired expected and actual calls that agree with each other by `similar`: only the case of their names differs."""
@@ -149,7 +173,7 @@ class _FaultFinder:
         attempt, pairing = self._attempt, self._pairing
         has_expected = bool(pairing.pairs or pairing.unpaired_expected)
         has_actual = bool(pairing.pairs or pairing.unpaired_actual)
-        if any(rule == "similar" for _, rule, _ in self._counting):
+        if self._counting.has_similar:
             self._by_case_only = self._unpaired_by_case_only()
         malformed = [index for index in pairing.unpaired_actual if attempt.actual[index].malformed]
         actual = [index for index in pairing.unpaired_actual if not attempt.actual[index].malformed]
@@ -182,7 +206,7 @@ class _FaultFinder:
     def _call_fault(self, kind: FaultKind, expected_index: int | None, actual_index: int | None, *, execution: bool = True) -> Fault:
         expected = self._attempt.expected[expected_index] if expected_index is not None else None
         actual = self._attempt.actual[actual_index] if actual_index is not None else None
-        names = [call.name for call in (expected, actual) if call is not None]
+        names = tuple([call.name for call in (expected, actual) if call is not None])
         by_case_only = (expected is None or expected_index in self._by_case_only[0]) and (
             actual is None or actual_index in self._by_case_only[1]
         )

@@ -23,9 +23,8 @@ from callmark.formats.surrogates import escape_surrogates
 from callmark.grading.actual_calls import read_actual
 from callmark.grading.attempt import Attempt
 from callmark.grading.evaluate import CombinedResult
-from callmark.grading.evaluator import Evaluator
 from callmark.grading.evaluators.call import CallEvaluator
-from callmark.grading.faults import find_faults, find_notes, order_evaluators
+from callmark.grading.faults import FaultCounting, find_faults, find_notes
 from callmark.grading.settings import DEFAULT_EVALUATORS, resolve_evaluators
 from callmark.types import Call, Case, Conversation, Edges, Fault, FaultKind, Message, Metrics, Note, Prediction, Tool
 
@@ -40,11 +39,11 @@ class Grade:
         alternative: Which expected calls counted: 0 for the expected calls, 1 for the first alternative.
     """
 
-    __slots__ = ("_attempt", "_evaluators", "alternative", "result")
+    __slots__ = ("_attempt", "_counting", "alternative", "result")
 
-    def __init__(self, attempt: Attempt, evaluators: Sequence[Evaluator], result: CombinedResult, alternative: int = 0) -> None:
+    def __init__(self, attempt: Attempt, counting: FaultCounting, result: CombinedResult, alternative: int = 0) -> None:
         self._attempt = attempt
-        self._evaluators = evaluators
+        self._counting = counting
         self.result = result
         self.alternative = alternative
 
@@ -70,12 +69,6 @@ class Grade:
         return () if pairing is None else pairing.pairs
 
     @property
-    def may_have_faults(self) -> bool:
-        """Whether there may be a fault, without computing the faults: evaluators may ignore it or not count it."""
-        pairing = self._attempt.exact_pairing
-        return (pairing is not None and not pairing.perfect) or bool(order_evaluators(self._evaluators, self.result.metrics))
-
-    @property
     def built_sources(self) -> SourceIndex | None:
         """The index of values in the conversation, if it was built."""
         return self._attempt.built_sources
@@ -86,12 +79,12 @@ class Grade:
 
         Empty for a correct attempt, and if the calls could not be compared (an evaluator error).
         """
-        return find_faults(self._attempt, self._evaluators, self.result.metrics)
+        return find_faults(self._attempt, self._counting, self.result.metrics)
 
     @property
     def notes(self) -> list[Note]:
         """Notes that do not affect scores: those on the calls, then those of the evaluators."""
-        order_is_fault = bool(order_evaluators(self._evaluators, self.result.metrics))
+        order_is_fault = bool(self._counting.of_order(self.result.metrics))
         return [*find_notes(self._attempt, order_is_fault=order_is_fault), *self.result.notes]
 
     def __repr__(self) -> str:
@@ -132,7 +125,7 @@ def grade(
     result = resolved.evaluate(attempt)
     for evaluator, error in result.errors.items():
         raise EvaluatorError(f"evaluator {evaluator!r} failed: {error}")
-    return Grade(attempt, resolved.evaluators, result, alternative)
+    return Grade(attempt, resolved.fault_counting, result, alternative)
 
 
 def best_attempt(

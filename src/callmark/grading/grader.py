@@ -83,7 +83,7 @@ class Grader:
                         _names(prediction.calls),
                         grade.result,
                         tuple([(pair.expected, pair.actual, pair.agrees) for pair in grade.pairs]),
-                        faults=tuple(grade.faults) if grade.may_have_faults else (),
+                        faults=tuple(grade.faults),
                         notes=tuple(grade.notes),
                         alternative=grade.alternative,
                     )
@@ -123,7 +123,7 @@ class Grader:
             read_only=self._read_only,
             ungrounded=self._ungrounded,
         )
-        return Grade(attempt, self.evaluators.evaluators, self.evaluators.evaluate(attempt), alternative)
+        return Grade(attempt, self.evaluators.fault_counting, self.evaluators.evaluate(attempt), alternative)
 
     def _is_plainly_correct(self, expected: list[tuple[Call, ...]], case: Case, calls: tuple[Call, ...]) -> bool:
         """Return True if a quick check shows that the only expected call was made and could run, which is most of what a good model does.

@@ -7,9 +7,12 @@ If predictions are matched in order, the k-th prediction is for the k-th row (fo
 that cannot be read.
 """
 
+import fcntl
+import gc
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from heapq import merge
 from itertools import groupby, islice
 from multiprocessing import Pipe, Process
@@ -30,6 +33,7 @@ from callmark.runs.source import CaseSource, PlacedCase, ReadTotals
 from callmark.types import Place, Prediction
 
 _MAX_GRADED = 128  # cases graded at a time: those of a block of conversations can be many, each with a long history
+_PIPE_SIZE = 1 << 20  # bytes that a worker may be ahead of the parent, which waits for the slowest worker; 64 KiB hold less than a block
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -93,6 +97,7 @@ def grade_blocks(job: GradingJob, *, jobs: int = 1) -> Iterator[GradedBlock | Gr
         readers: list[Connection] = []
         for part in range(jobs):
             reader, writer = Pipe(duplex=False)
+            _enlarge(writer)
             readers.append(reader)
             worker = Process(target=_send, args=(writer, readers, job, (part, jobs)), daemon=True)
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # Python would print a traceback for a Ctrl-C during the fork
@@ -195,10 +200,18 @@ def _worker_error(number: int, error: BadInput) -> WorkerError:
     return WorkerError(number, str(error), error.hint, isinstance(error, BrokenRow))
 
 
+def _enlarge(pipe: Connection) -> None:
+    """Give a pipe a larger buffer, where the system can, so that a worker need not wait for the parent after every block."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # beyond what the system allows
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+
+
 def _send(writer: Connection, readers: list[Connection], job: GradingJob, part: tuple[int, int]) -> None:
     """Grade one part in a worker process, and send it block by block. The worker closes its read ends, so that it notices when the parent
     stops reading.
     """
+    gc.freeze()  # what the worker shares with the parent would be copied if it were looked through for garbage
     try:
         for number in (signal.SIGTERM, signal.SIGHUP):  # the parent may handle them as it handles Ctrl-C
             signal.signal(number, signal.SIG_DFL)
