@@ -117,6 +117,11 @@ def test_show_says_what_is_malformed_and_what_is_not_used(cli: Cli, tmp_path: Pa
     assert f"**Unused fields**: `{unused}`" in cli("show", path, "--row", "2", "--markdown").out
 
 
+def test_show_says_once_that_a_malformed_call_has_no_name(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row(user("hi"), assistant({"city": "Bonn"}), tools=[WEATHER]))
+    assert "   Malformed call in message 1: no name\n" in cli("show", path).out
+
+
 @pytest.mark.parametrize(
     "shown, format_name, unused",
     [
