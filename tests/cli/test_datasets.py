@@ -98,7 +98,7 @@ def test_show_prints_the_conversation(cli: Cli, tmp_path: Path) -> None:
         "      sunny",
         "",
         "   Tools (0): none",
-        "   Not used: nothing",
+        "   Unused fields: none",
     ]
 
 
@@ -113,8 +113,13 @@ def test_show_says_what_is_malformed_and_what_is_not_used(cli: Cli, tmp_path: Pa
     assert "unknown content parts: sticker (1)" in out.splitlines()[0]
     assert "   Tools (1): get_weather\n   Malformed call in message 1: f: unknown keys: city\n" in out
     unused = "metadata, note, messages[].content[].image_url, messages[].content[].pack, messages[].weight"
-    assert f"   Not used: {unused}\n" in out
-    assert f"**Not used**: `{unused}`" in cli("show", path, "--row", "2", "--markdown").out
+    assert f"   Unused fields: {unused}\n" in out
+    assert f"**Unused fields**: `{unused}`" in cli("show", path, "--row", "2", "--markdown").out
+
+
+def test_show_says_once_that_a_malformed_call_has_no_name(cli: Cli, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "x.jsonl", row(user("hi"), assistant({"city": "Bonn"}), tools=[WEATHER]))
+    assert "   Malformed call in message 1: no name\n" in cli("show", path).out
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,7 @@ def test_show_says_what_is_malformed_and_what_is_not_used(cli: Cli, tmp_path: Pa
     ],
 )
 def test_show_finds_unused_fields_in_every_format(cli: Cli, tmp_path: Path, shown: dict[str, Any], format_name: str, unused: str) -> None:
-    assert f"   Not used: {unused}\n" in cli("show", write_rows(tmp_path / "x.jsonl", shown), "--from", format_name).out
+    assert f"   Unused fields: {unused}\n" in cli("show", write_rows(tmp_path / "x.jsonl", shown), "--from", format_name).out
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
         (b'[{"a": 1},]', 1, "x.json, item 2: not valid JSON: expected a JSON value at column 1, got ']'"),
         (b'[{"a": 1} {"a": 2}]', 1, """x.json: not valid JSON: expected a comma or ] after item 1, got '{"a": 2}]'"""),
         (b'[{"a": 1}', 1, "x.json: not valid JSON: expected a comma or ] after item 1, got the end of the file"),
-        (b"[", 0, "x.json, item 1: not valid JSON: the row ends at column 0, before it is complete"),
+        (b"[", 0, "x.json, item 1: not valid JSON: the row is empty"),
         (b"[1]x", 1, "x.json: not valid JSON: expected the end of the file after the array of 1 items, got 'x'"),
         (b"[1, " + b"[" * 100_000, 1, "x.json, item 2: nested too deeply to read (the limit is about 1,000 levels)"),
     ],

@@ -57,7 +57,8 @@ def read_scenario_folder(path: str, *, format_name: str | None = None, on_bad: C
     if broken and on_bad is None:
         listed = "".join(f"\n{scrub(name)}: {reason}" for name, reason in broken.items())
         were = f"{len(broken)} of {pluralize(len(names), 'file')} cannot be used"
-        raise BadInput(f"{folder}: {were}:{listed}", "Correct or remove them, or pass --skip-bad to leave them out.")
+        them = "it" if len(broken) == 1 else "them"
+        raise BadInput(f"{folder}: {were}:{listed}", f"Correct or remove {them}, or pass --skip-bad to leave {them} out.")
     if not lines:
         raise BadInput(f"{folder}: none of its {pluralize(len(names), 'file')} has a scenario that can be read")
     notices = [f"skipped {scrub(name)}: {reason}" for name, reason in broken.items()]

@@ -40,7 +40,7 @@ _PARAMETER = re.compile(r"^(?:min|max_drop|max_errors|baseline|significant)\b(?=
     group="Thresholds",
     metavar="RUN",
     help="Baseline run for --max-drop, compared on the cases that both runs have. latest:KEY[=VALUE] is the newest finished run with this "
-    "tag, of the same dataset, in the folder of RUN.",
+    "tag, on the same dataset, in the same parent folder as RUN.",
 )
 @option(
     "--max-drop",

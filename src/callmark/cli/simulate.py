@@ -131,7 +131,7 @@ def command(
       semantic-kernel:…           adk:…
     Tools:
       mcp:COMMAND   mcp:URL   python:MODULE   python:MODULE:CLASS
-      recorded:FILE           openapi:FILE
+      recorded:FILE           openapi:FILE    FILE.json
     Users:
       rule-based[:plain|terse|chatty|impatient]   script   any model
     """

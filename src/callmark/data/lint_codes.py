@@ -7,7 +7,7 @@ from callmark.types import Conversation, Finding, Place, Severity
 
 CODES: dict[str, tuple[Severity, str]] = {
     "broken_row": ("error", "a row that cannot be read"),
-    "malformed_call": ("error", "a call without a name, or whose arguments are not a JSON object"),
+    "malformed_call": ("error", "a call without a name, or with arguments that are not a JSON object"),
     "unknown_tool": ("error", "a call to a tool that is not listed"),
     "schema_violation": ("error", "arguments that violate the tool's schema"),
     "bad_schema": ("error", "a tool with an invalid schema"),

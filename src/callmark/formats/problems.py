@@ -53,6 +53,8 @@ def explain(row: bytes, error: Exception, *, unit: str = "row") -> str:
 
 def _explain_json(row: bytes, error: Exception, unit: str) -> str:
     text = row.decode("utf-8", "replace").rstrip("\r\n")
+    if not text:
+        return f"not valid JSON: the {unit} is empty"
     try:
         json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as problem:

@@ -53,10 +53,11 @@ def _understanding(row: Conversation, unused: Unused) -> Iterator[tuple[str, str
     names = ", ".join(one_line(tool.name, _MAX_NAME) for tool in row.tools)
     yield f"Tools ({len(row.tools):,})", names or "none"
     for where, call in _malformed_calls(row):
-        yield f"Malformed call in {where}", f"{one_line(call.name, _MAX_NAME) or '(no name)'}: {one_line(call.malformed, 4 * _MAX_NAME)}"
+        name = f"{one_line(call.name, _MAX_NAME)}: " if call.name else ""
+        yield f"Malformed call in {where}", f"{name}{one_line(call.malformed, 4 * _MAX_NAME)}"
     fields = ", ".join(one_line(field, _MAX_NAME) for field in unused.fields[:_MAX_FIELDS])
     more = f" and {len(unused.fields) - _MAX_FIELDS:,} more" if len(unused.fields) > _MAX_FIELDS else ""
-    yield "Not used", f"{fields or 'nothing'}{more}{'' if unused.complete else ' (of a long row, not every field was checked)'}"
+    yield "Unused fields", f"{fields or 'none'}{more}{'' if unused.complete else ' (the row is long: not every field was checked)'}"
 
 
 def _malformed_calls(row: Conversation) -> Iterator[tuple[str, Call]]:
