@@ -42,7 +42,7 @@ def test_a_null_in_arguments_is_a_missing_key_unless_the_tool_requires_it(tmp_pa
 
 
 def test_arguments_of_predictions_are_not_padded(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "a", "tool_calls": [{"name": "f", "arguments": {"x": 1}}], "text": None},
         {"id": "b", "tool_calls": None, "text": "No call."},
         {"id": "c", "tool_calls": [{"name": "g", "arguments": {"y": "z"}}, {"name": "f", "arguments": {}}], "text": None},
