@@ -21,7 +21,7 @@ TableKind = Literal["Parquet", "Arrow", "Arrow stream"]
 _MAGIC: tuple[tuple[bytes, TableKind], ...] = ((b"PAR1", "Parquet"), (b"ARROW1", "Arrow"), (b"\xff\xff\xff\xff", "Arrow stream"))
 _ENCRYPTED = b"PARE"
 _BATCH_BYTES = 1 << 20
-_MAX_BATCH_ROWS = 1024
+_MAX_BATCH_ROWS = 256
 _BUFFER = 1 << 20  # bytes of a column that are read at once
 _MAX_DICTIONARY = 1 << 26  # bytes of a column of a row group that is read as a dictionary
 _FEW_BYTES = 256  # per value, on average, of such a column
@@ -154,9 +154,9 @@ def _pieces(batch: Any) -> Iterator[Any]:
 
 
 def _text_columns(metadata: Any) -> list[int]:
-    """Return the indexes of the columns of text."""
-    found = range(metadata.num_columns)
-    return [index for index in found if metadata.schema.column(index).physical_type == "BYTE_ARRAY"]
+    """Return the indexes of the columns of text. Text inside lists and structs cannot be read as a dictionary."""
+    found = [(index, metadata.schema.column(index)) for index in range(metadata.num_columns)]
+    return [index for index, one in found if one.physical_type == "BYTE_ARRAY" and one.path == one.name and not one.max_repetition_level]
 
 
 def _column_path(metadata: Any, index: int) -> str:
