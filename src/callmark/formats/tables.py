@@ -119,7 +119,7 @@ class TableRows:
         except (self._arrow.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
             self._file.close()
             problem = " ".join(str(error).split())[:200]
-            if "encrypt" in problem or ("Magic bytes not found" in problem and self._kind == "Parquet" and _is_encrypted(problem)):
+            if "encrypt" in problem:
                 raise BadInput(f"{self.name}: the Parquet file is encrypted", "Decrypt it first.") from None
             if isinstance(error, self._arrow.ArrowNotImplementedError):
                 raise BadInput(f"{self.name}: pyarrow cannot read the {self._kind} file: {problem}") from None
@@ -134,10 +134,6 @@ def load_pyarrow(what: str) -> Any:
     except ImportError:
         raise BadInput(f"{what} with pyarrow, which is not installed", INSTALL) from None
     return pyarrow
-
-
-def _is_encrypted(problem: str) -> bool:
-    return "PARE" in problem
 
 
 def _title(kind: TableKind) -> str:
