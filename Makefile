@@ -168,7 +168,7 @@ parity: $(VENV)/developed $(PARITY_PEERS:%=$(PEERS)/%/installed) $(PARITY_SOURCE
 	$(BIN)/python benchmarks/bfcl.py --peer $(PEERS)/bfcl/bin/python
 
 # Runs everything even after a failure; the exit status is 1 if anything failed.
-PROOFS := startup data memory grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups
+PROOFS := startup data memory tables grader_agreement grading grade_files running_faults running_kills summary intervals simulation_kills process_kills synthesis viewer viewer_hostile blowups
 proof: $(VENV)/developed           ## run the long checks: a 2 GB file, memory, kills, many examples, peers
 	@status=0; for proof in $(PROOFS); do \
 	  echo "$$ python benchmarks/$$proof.py"; $(BIN)/python benchmarks/$$proof.py || status=1; done; \

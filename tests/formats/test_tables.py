@@ -276,6 +276,12 @@ def test_a_repeated_large_value_is_held_once(tmp_path: Path) -> None:
     rows.close()
 
 
+def test_structs_with_few_values_are_read_over_several_row_groups(tmp_path: Path) -> None:
+    table = pyarrow.Table.from_pylist([{"id": str(number), "messages": [{"role": "user", "content": "x" * 500}]} for number in range(3000)])
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=700)
+    assert len(read(tmp_path / "rows.parquet")) == 3000
+
+
 def test_by_reference_in_three_tables_is_the_same_as_one_file(cli: Cli, tmp_path: Path) -> None:
     chat, points, folder, back = (tmp_path / name for name in ("chat.jsonl", "points.jsonl", "points.parquet", "back.jsonl"))
     write_rows(chat, *[row(user("?"), *TALK, id=f"r{number}", tools=[WEATHER]) for number in range(3)])

@@ -21,7 +21,7 @@ TableKind = Literal["Parquet", "Arrow", "Arrow stream"]
 _MAGIC: tuple[tuple[bytes, TableKind], ...] = ((b"PAR1", "Parquet"), (b"ARROW1", "Arrow"), (b"\xff\xff\xff\xff", "Arrow stream"))
 _ENCRYPTED = b"PARE"
 _BATCH_BYTES = 1 << 20
-_MAX_BATCH_ROWS = 1024
+_MAX_BATCH_ROWS = 256
 _BUFFER = 1 << 20  # bytes of a column that are read at once
 _MAX_DICTIONARY = 1 << 26  # bytes of a column of a row group that is read as a dictionary
 _FEW_BYTES = 256  # per value, on average, of such a column
@@ -119,7 +119,7 @@ class TableRows:
         except (self._arrow.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
             self._file.close()
             problem = " ".join(str(error).split())[:200]
-            if "encrypt" in problem or ("Magic bytes not found" in problem and self._kind == "Parquet" and _is_encrypted(problem)):
+            if "encrypt" in problem:
                 raise BadInput(f"{self.name}: the Parquet file is encrypted", "Decrypt it first.") from None
             if isinstance(error, self._arrow.ArrowNotImplementedError):
                 raise BadInput(f"{self.name}: pyarrow cannot read the {self._kind} file: {problem}") from None
@@ -136,10 +136,6 @@ def load_pyarrow(what: str) -> Any:
     return pyarrow
 
 
-def _is_encrypted(problem: str) -> bool:
-    return "PARE" in problem
-
-
 def _title(kind: TableKind) -> str:
     return kind if kind == "Parquet" else "an Arrow file"
 
@@ -154,9 +150,9 @@ def _pieces(batch: Any) -> Iterator[Any]:
 
 
 def _text_columns(metadata: Any) -> list[int]:
-    """Return the indexes of the columns of text."""
-    found = range(metadata.num_columns)
-    return [index for index in found if metadata.schema.column(index).physical_type == "BYTE_ARRAY"]
+    """Return the indexes of the columns of text. Text inside lists and structs cannot be read as a dictionary."""
+    found = [(index, metadata.schema.column(index)) for index in range(metadata.num_columns)]
+    return [index for index, one in found if one.physical_type == "BYTE_ARRAY" and one.path == one.name and not one.max_repetition_level]
 
 
 def _column_path(metadata: Any, index: int) -> str:
