@@ -57,6 +57,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "vercel-ai": "callmark.formats.vercel:FORMAT",
         "inspect-ai": "callmark.formats.inspect_logs:FORMAT",
         "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
+        "otlp": "callmark.formats.otlp:FORMAT",
+        "otel-spans": "callmark.formats.otel_spans:FORMAT",
     },
     "text_formats": {
         "harmony": "callmark.calls.text.harmony:FORMAT",

@@ -23,12 +23,12 @@ class Place(Struct, frozen=True, gc=False):
     Attributes:
         file: Path of the file; empty for a row of a list.
         number: Number of the line or item, starting at 1.
-        unit: `line` for JSONL, `item` for a JSON array or a Python list.
+        unit: `line` for JSONL, `item` for a JSON array or a Python list, `conversation` for a trace, whose conversations are joined.
     """
 
     file: str
     number: int
-    unit: Literal["line", "item"] = "line"
+    unit: Literal["line", "item", "conversation"] = "line"
 
     def __str__(self) -> str:
         return f"{self.file}, {self.unit} {self.number}" if self.file else f"{self.unit} {self.number}"

@@ -380,7 +380,7 @@ def _unchanged_rows(dataset: Dataset, parts: Split) -> Iterator[tuple[int, Conve
         yield from enumerate(dataset)
         return
     indexes = {number: index for index, number in enumerate(parts.numbers)}
-    if dataset.format.define is None:
+    if dataset.format.is_row_wise:
         yield from ((indexes[number], line) for number, line in Rows(dataset.path, split=dataset.split) if number in indexes)
         return
     on_bad, dataset.on_bad = dataset.on_bad, lambda bad: None  # bad rows were reported when the dataset was split
