@@ -59,6 +59,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "pydantic-ai": "callmark.formats.pydantic_ai:FORMAT",
         "otlp": "callmark.formats.otlp:FORMAT",
         "otel-spans": "callmark.formats.otel_spans:FORMAT",
+        "langfuse": "callmark.formats.langfuse:FORMAT",
+        "langsmith": "callmark.formats.langsmith:FORMAT",
+        "agents-traces": "callmark.formats.agents_traces:FORMAT",
+        "atif": "callmark.formats.atif:FORMAT",
     },
     "text_formats": {
         "harmony": "callmark.calls.text.harmony:FORMAT",

@@ -12,7 +12,8 @@ import msgspec
 
 from callmark.calls.shapes import read_call
 from callmark.calls.strict import dump
-from callmark.formats.traces.message_lists import json_text, read_message_list, read_response
+from callmark.formats.traces.message_lists import json_text, read_message_list
+from callmark.formats.traces.payloads import read_reply
 from callmark.formats.traces.span import Event, Span, nested
 from callmark.formats.traces.steps import AgentStep, ModelStep, Step, Texts, ToolStep
 
@@ -123,7 +124,7 @@ def _read_list(value: Any, where: str) -> Texts:
 
 
 def _read_response(value: Any, where: str) -> Texts:
-    return read_response(json_text(value, where), where)
+    return read_reply(msgspec.json.decode(json_text(value, where)), where)
 
 
 def _event_messages(events: Iterable[Event]) -> tuple[Texts | None, Texts | None]:
@@ -151,7 +152,7 @@ def _event_messages(events: Iterable[Event]) -> tuple[Texts | None, Texts | None
         return None, None
     return (
         read_message_list(b"[" + b",".join(given) + b"]", "the events of the span"),
-        read_message_list(b"[" + b",".join(returned) + b"]", _CHOICE) if returned else None,
+        read_message_list(b"[" + returned[0] + b"]", _CHOICE) if returned else None,
     )
 
 

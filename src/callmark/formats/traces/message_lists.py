@@ -67,29 +67,14 @@ def read_message_list(raw: bytes | Raw, where: str) -> Texts:
             items = read_list(raw, where)
     if not items:
         return ()
-    if all(json_kind(item) == '"' for item in items):
-        return tuple(_encode({"role": "user", "content": read_text(item)}) for item in items)
+    if any(json_kind(item) == '"' for item in items):
+        raise BadInput(f"{where}: expected messages, got texts")
     messages = [read_object(item, f"{where}[{index}]") for index, item in enumerate(items)]
-    if all("parts" in message and "role" in message and _are_typed(message["parts"]) for message in messages):
+    if is_typed(messages):
         return _texts([fields for index, message in enumerate(messages) for fields in _read_parts(message, f"{where}[{index}]")])
     if all(message.keys() == {"message"} for message in messages):
         return _texts([_read_openinference(message["message"], f"{where}[{index}].message") for index, message in enumerate(messages)])
     return _read_by_format(items, where)
-
-
-def read_response(raw: bytes | Raw, where: str) -> Texts:
-    """Return the messages of a response: a list, one message, a completion with choices, or the text of the assistant."""
-    if json_kind(raw) == '"':
-        return (_encode({"role": "assistant", "content": read_text(raw)}),)
-    if json_kind(raw) == "{":
-        fields = read_object(raw, where)
-        if "choices" in fields:
-            choices = read_objects(fields["choices"], f"{where}.choices")
-            return _read_by_format([choices[0]["message"]], where) if choices and "message" in choices[0] else ()
-        if "role" not in fields and "content" in fields and "type" not in fields:
-            fields["role"] = Raw(b'"assistant"')
-            return _read_by_format([Raw(_encode(fields))], where)
-    return read_message_list(raw, where)
 
 
 def json_text(value: Any, where: str) -> bytes:
@@ -108,6 +93,11 @@ def json_text(value: Any, where: str) -> bytes:
 
 def _texts(messages: Sequence[Fields]) -> Texts:
     return tuple(map(_encode, messages))
+
+
+def is_typed(messages: Sequence[Members]) -> bool:
+    """Return whether these are messages with typed parts, as OpenTelemetry defines them."""
+    return all("role" in message and "parts" in message and _are_typed(message["parts"]) for message in messages)
 
 
 def _are_typed(raw: Raw) -> bool:

@@ -1,0 +1,143 @@
+"""The input and the output of a request to a model, as a program has recorded them: in any shape that callmark reads elsewhere.
+
+An input is a list of messages, an object with them (and tools), or a text of the user. An output is a message, a list of them, the body of
+a response, or the text of the assistant. What none of the formats recognizes raises `BadInput`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from callmark.calls.messages import call_text, message_texts
+from callmark.calls.strict import NotStrict, dump, parse
+from callmark.calls.toolsets import tools_text
+from callmark.errors import BadInput
+from callmark.formats.chat_rows import read_object
+from callmark.formats.detect import detect_format
+from callmark.formats.format import ReadContext
+from callmark.formats.responses import Response, read_response
+from callmark.formats.traces.message_lists import is_typed, read_message_list
+from callmark.formats.traces.steps import Texts
+from callmark.types import Case, Place
+
+_PLACE = Place("", 1)
+_PROMPTS = ("prompt", "input", "question", "query", "text")
+_SYSTEMS = ("system", "instructions", "system_prompt")
+_SHAPE_KEYS = frozenset({"role", "choices", "candidates", "messages", "parts", "tool_calls", "lc", "contents"})
+_encode = msgspec.json.Encoder().encode
+
+
+class Request(NamedTuple):
+    """The messages of a request, and its tools as JSON; empty if it names none."""
+
+    messages: Texts
+    tools: bytes = b""
+
+
+def read_request(value: Any, where: str) -> Request:
+    """Return the messages and tools of a request."""
+    value = decoded(value)
+    if isinstance(value, str):
+        return Request((_encode({"role": "user", "content": value}),))
+    if isinstance(value, list):
+        inner = value[0] if len(value) == 1 and isinstance(value[0], list) else value  # a batch of one
+        return _read_list(inner, where)
+    if not isinstance(value, dict):
+        raise BadInput(f"{where}: expected messages, got {dump(value)[:40]}")
+    if isinstance(value.get("messages"), list):
+        tools = next((value[key] for key in ("tools", "functions") if value.get(key)), None)
+        found = read_request(value["messages"], f"{where}.messages")
+        return Request(found.messages, dump(tools).encode() if tools else found.tools)
+    if "role" in value:
+        return _read_list([value], where)
+    if any(key in value for key in ("contents", "conversations", "items")) or isinstance(value.get("input"), list):
+        return _read_row(value, where)
+    for key in _PROMPTS:
+        if isinstance(value.get(key), str):
+            system = next((value[each] for each in _SYSTEMS if isinstance(value.get(each), str)), "")
+            prompt = (_encode({"role": "system", "content": system}),) if system else ()
+            return Request((*prompt, _encode({"role": "user", "content": value[key]})))
+    raise BadInput(f"{where}: expected messages, got the keys {', '.join(map(str, value))[:80]}")
+
+
+def read_reply(value: Any, where: str) -> Texts:
+    """Return the messages of a response; none for null. An object in no known shape is the text of the assistant, as JSON."""
+    value = decoded(value)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (_encode({"role": "assistant", "content": value}),)
+    items = value if isinstance(value, list) else [value]
+    if isinstance(value, dict) and isinstance(value.get("message"), dict) and "parts" in value["message"]:
+        items = [value["message"]]
+    if items and all(isinstance(item, dict) for item in items) and is_typed([read_object(_encode(item), where) for item in items]):
+        return read_message_list(_encode(items), where)
+    fields = {key: Raw(_encode(inner)) for key, inner in ({"output": value} if isinstance(value, list) else value).items()}
+    try:
+        response = read_response(fields)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}", error.hint) from None
+    if response is None:
+        return (_encode({"role": "assistant", "content": dump(value)}),)
+    return (_assistant(response),)
+
+
+def decoded(value: Any) -> Any:
+    """Return what a text has as JSON if that is messages or the body of a response; any other value unchanged."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        found = parse(value)
+    except NotStrict:
+        return value
+    first = found[0] if isinstance(found, list) and found else found
+    return found if isinstance(first, dict) and not _SHAPE_KEYS.isdisjoint(first) else value
+
+
+def tools_of(holder: Any, *keys: str) -> bytes:
+    """Return the JSON of the tools under the first of these keys; empty if there are none."""
+    for key in keys:
+        found = holder.get(key) if isinstance(holder, Mapping) else None
+        if isinstance(found, list) and found:
+            return dump(found).encode()
+    return b""
+
+
+def _read_list(value: list[Any], where: str) -> Request:
+    if not value:
+        return Request(())
+    tools = [item["content"] for item in value if isinstance(item, dict) and item.get("role") == "tool" and _is_definition(item)]
+    rest = [item for item in value if not (isinstance(item, dict) and item.get("role") == "tool" and _is_definition(item))]
+    return Request(read_message_list(dump(rest).encode(), where), dump(tools).encode() if tools else b"")
+
+
+def _is_definition(message: Mapping[str, Any]) -> bool:
+    """Return whether a message is the definition of a tool, which LangChain's handler for Langfuse puts among the messages."""
+    content = message.get("content")
+    return isinstance(content, dict) and content.get("type") == "function" and isinstance(content.get("function"), dict)
+
+
+def _read_row(value: Mapping[str, Any], where: str) -> Request:
+    row = dump(value).encode()
+    try:
+        found = detect_format(row)
+        conversation = found.read(row, _PLACE, ReadContext())
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}", error.hint) from None
+    if isinstance(conversation, Case):
+        raise BadInput(f"{where}: expected messages, got a test case")
+    return Request(tuple(message_texts(conversation)), tools_text(conversation) if conversation.tools else b"")
+
+
+def _assistant(response: Response) -> bytes:
+    found = response.prediction
+    fields: dict[str, Any] = {"role": "assistant", "content": found.text if found.text or not found.calls else None}
+    if found.calls:
+        fields["tool_calls"] = [Raw(call_text(call)) for call in found.calls]
+    if found.thinking:
+        fields["reasoning_content"] = found.thinking
+    return _encode(fields)
+
+
