@@ -21,6 +21,7 @@ NO_RESPONSE = "requests to a model without a response"
 FAILED = "requests to a model that failed"
 NO_RESULT = "results of calls"
 ONLY_TOOL_SPANS = "responses with calls that only tool spans have"
+NOT_CALLED = "messages with the calls of tool spans, which the program may have made itself"
 NO_THREAD = "requests to a model around tool spans"
 _CONTENT_HINT = "Turn on the capture of message content where the trace is recorded; docs/how-to/read-traces.md says how."
 _MAX_WORK = 20_000_000  # comparisons of messages in one group
@@ -45,6 +46,9 @@ def build_conversations(steps: Sequence[Step], group: str, count: Count) -> Iter
         number = names[name] = names.get(name, 0) + 1
         if problem := problems.get(id(thread)):
             yield problem
+            continue
+        if thread.has_unknown_results():
+            yield BadInput("a result belongs to a call that no message has: the call was not captured, or not understood")
             continue
         if sum((other.scope, other.conversation) == (thread.scope, thread.conversation) for other in threads) == 1:
             _add_last_response(thread, agents, count)
@@ -109,9 +113,13 @@ def _add_tool_results(threads: Sequence[Thread], tools: Sequence[ToolStep], coun
             problem = BadInput(f"the arguments of the call of {tool.name[:80]!r} were not captured", _CONTENT_HINT)
             problems |= {id(thread): problem for thread in own}
         else:
-            count(ONLY_TOOL_SPANS)
             started = [thread for thread in own if thread.start <= tool.start]
-            max(started or own, key=lambda thread: thread.start).insert_call(tool)
+            thread = max(started or own, key=lambda thread: thread.start)
+            if tool.start < thread.told:  # a later request has the whole history, but not this call
+                count(NOT_CALLED)
+            else:
+                count(ONLY_TOOL_SPANS)
+                thread.insert_call(tool)
     return problems
 
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from callmark.calls.messages import RESULT_ROLES, message_text, read_messages
+from callmark.calls.results import match_results
 from callmark.calls.strict import dump
 from callmark.formats.traces.steps import ModelStep, Texts, ToolStep
 from callmark.types import Call, Message
@@ -63,6 +64,7 @@ class Thread:
         self.entries: list[Entry] = []
         self.tools: list[bytes] = []
         self.start = start
+        self.told = start  # when the last request began that has the whole history
 
     def take(self, given: Sequence[Entry], returned: Sequence[Entry], step: ModelStep, count: Count) -> bool:
         """Add a request and its response; return False if they belong to another thread."""
@@ -86,12 +88,14 @@ class Thread:
             or (step.continues and (same_prompt or not prompt))
         ):
             self._extend(rest, returned)
+            self._add_tools(step)
+            return True
         else:
             return False
+        self.told = max(self.told, step.start)
         if not same_prompt and prompt:
             count(PROMPTS) if self.prompt else self.prompt.extend(prompt)
-        if step.tools and step.tools not in self.tools:
-            self.tools.append(step.tools)
+        self._add_tools(step)
         return True
 
     def add_result(self, tool: ToolStep) -> bool:
@@ -126,6 +130,16 @@ class Thread:
         return sum(
             not self._has_result(index, call) for index, message in enumerate(before[:-1]) for call in message.calls
         )
+
+    def has_unknown_results(self) -> bool:
+        """Return whether a result after a message of the assistant belongs to no call. Earlier ones are of a history that was cut off."""
+        messages = [entry.message for entry in self.entries]
+        first = next((index for index, message in enumerate(messages) if message.role == "assistant"), len(messages))
+        return any(index > first for index in match_results(messages).orphans)
+
+    def _add_tools(self, step: ModelStep) -> None:
+        if step.tools and step.tools not in self.tools:
+            self.tools.append(step.tools)
 
     def _extend(self, new: Sequence[Entry], returned: Sequence[Entry]) -> None:
         self.entries += [*new, *returned]
@@ -167,14 +181,12 @@ class Thread:
             for index, call in reversed(calls):
                 if call.id == tool.call_id and call.name == tool.name:
                     return index, call
-        same = [
-            (index, call)
-            for index, call in calls
-            if call.name == tool.name
-            and not (tool.call_id and call.id)
-            and (tool.call is None or call.malformed or call.arguments == tool.call.arguments)
-        ]
-        return next(((index, call) for index, call in same if not self._has_result(index, call)), same[-1] if same else None)
+        named = [(index, call) for index, call in calls if call.name == tool.name and not (tool.call_id and call.id)]
+        waiting = [found for found in named if not self._has_result(*found)]
+        for found in (*waiting, *reversed(named)):
+            if _is_same_call(tool.call, found[1]):
+                return found
+        return waiting[0] if len(waiting) == 1 else None  # its arguments were changed on the way to the tool
 
     def _has_result(self, index: int, call: Call) -> bool:
         """Return whether the messages after a call, up to the next that is no result, have its result."""
@@ -227,6 +239,11 @@ def _key(message: Message) -> str:
     calls = [[call.name, call.text if call.malformed else call.arguments] for call in message.calls]
     role = "tool" if message.role in RESULT_ROLES else "system" if message.role in _SYSTEM_ROLES else message.role
     return f"{role}\0{message.text.strip()}\0{dump(calls)}" if calls else f"{role}\0{message.text.strip()}"
+
+
+def _is_same_call(ran: Call | None, call: Call) -> bool:
+    """Return whether a tool was run for a call; `ran` is None if its arguments are not known. Some programs put them under `input`."""
+    return ran is None or call.malformed != "" or ran.arguments in (call.arguments, {"input": call.arguments})
 
 
 def _result_entry(tool: ToolStep, call: Call) -> Entry:
