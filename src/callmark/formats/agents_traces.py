@@ -111,7 +111,10 @@ def _refuse_cut_off(data: Mapping[str, Any]) -> None:
         value = data.get(key)
         cut = isinstance(value, str) and value.endswith(_CUT_OFF)
         if cut or (isinstance(value, dict) and value.get("truncated") is True and "preview" in value):
-            raise BadInput(f"span_data.{key}: the text was cut off by the SDK", "Save traces with a processor of your own, not those sent to the service.")
+            raise BadInput(
+                f"span_data.{key}: the text was cut off by the SDK",
+                "Save traces with a processor of your own, not those sent to the service.",
+            )
 
 
 def _conversations(pieces: Sequence[bytes], count: Callable[[str], None]) -> Iterable[bytes | Refused]:

@@ -162,20 +162,20 @@ class Dataset:
 
     def _joined(self, numbered: Iterator[tuple[int, _Row]], join: Join, file_name: str) -> Iterator[tuple[int, _Row]]:
         """Yield the conversations that the parts in all rows make, numbered from 1. A row that cannot be read is reported."""
-        store = PieceStore()
         first: list[_Row] = []
-        for number, row in numbered:
-            if not isinstance(row, bytes):
-                first.append(row)
-                continue
-            try:
-                for piece in join.pieces(row):
-                    store.add(piece)
-            except (ValueError, RecursionError, BadInput) as error:
-                assert self._rows is not None
-                if self.on_bad is None or self.part[0] == 0:  # of several readers of a file, the first one reports it
-                    self._report_bad(Place(file_name, number, self._rows.unit), row, error)
-        yield from enumerate(chain(first, self._conversations(store, join)), 1)
+        with PieceStore() as store:
+            for number, row in numbered:
+                if not isinstance(row, bytes):
+                    first.append(row)
+                    continue
+                try:
+                    for piece in join.pieces(row):
+                        store.add(piece)
+                except (ValueError, RecursionError, BadInput) as error:
+                    assert self._rows is not None
+                    if self.on_bad is None or self.part[0] == 0:  # of several readers of a file, the first one reports it
+                        self._report_bad(Place(file_name, number, self._rows.unit), row, error)
+            yield from enumerate(chain(first, self._conversations(store, join)), 1)
 
     def _conversations(self, store: PieceStore, join: Join) -> Iterator[_Row]:
         def count(what: str) -> None:

@@ -1,15 +1,16 @@
 """Join the pieces of a file into conversations: for formats in which the spans of one conversation are anywhere in the file.
 
-Pieces that share a key belong to one group, also over other pieces: two traces that name the same conversation are one group. Groups come in
-the order of their first pieces, whatever the order in the file.
+Pieces that share a key belong to one group, also over other pieces: two traces that name the same conversation are one group. Groups come
+in the order of their first pieces, whatever the order in the file.
 
-The pieces of a large file are kept in a temporary file. In memory are its keys, 20 bytes for each piece, and one group at a time; a group of
-more than `MAX_GROUP` bytes or `MAX_PIECES` pieces is refused.
+The pieces of a large file are kept in a temporary file. In memory are its keys, 20 bytes for each piece, and one group at a time; a group
+of more than `MAX_GROUP` bytes or `MAX_PIECES` pieces is refused.
 """
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from tempfile import SpooledTemporaryFile
+from typing import Self
 
 from msgspec import Raw, Struct
 
@@ -40,8 +41,8 @@ class Join(Struct, frozen=True):
 
     Attributes:
         pieces: Returns the pieces in a row. It raises what `Format.read` raises for a row that it cannot read.
-        conversations: Yields the conversations in the pieces of a group, in any order, as rows of the OpenAI chat format, and those that are
-            refused. It counts what was not captured with the callback.
+        conversations: Yields the conversations in the pieces of a group, which are in any order, as rows of the OpenAI chat format, and
+            those that are refused. It counts what was not captured with the callback.
     """
 
     pieces: Callable[[bytes], Iterable[Piece]]
@@ -49,14 +50,20 @@ class Join(Struct, frozen=True):
 
 
 class PieceStore:
-    """Collects pieces, and yields them by group. A full disk raises `StorageError`."""
+    """Collects pieces, and yields them by group; on exit, its temporary file is deleted. A full disk raises `StorageError`."""
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by `groups`
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed on exit
         self._offsets = array("q", [0])
         self._own_group = array("l")
         self._parents = array("l")  # of each group that was joined to another: a forest, whose roots are the groups
         self._group_of_key: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def add(self, piece: Piece) -> None:
         """Add a piece. One without keys is a group of its own."""
@@ -77,18 +84,17 @@ class PieceStore:
             raise StorageError(f"the temporary file for joining a trace cannot be written: {error.strerror or error}") from None
 
     def groups(self) -> Iterator[list[bytes] | Refused]:
-        """Yield the pieces of each group, or a group that is too large, and delete the temporary file."""
+        """Yield the pieces of each group, or a group that is too large."""
         members: dict[int, array[int]] = {}
         for number, group in enumerate(self._own_group):
             members.setdefault(self._root(group), array("l")).append(number)
         self._group_of_key.clear()
-        with self._file:
-            for numbers in members.values():
-                size = sum(self._offsets[number + 1] - self._offsets[number] for number in numbers)
-                if size > MAX_GROUP or len(numbers) > MAX_PIECES:
-                    yield Refused(_too_large(len(numbers), size), self._read(numbers[0])[:_MAX_SHOWN])
-                else:
-                    yield [self._read(number) for number in numbers]
+        for numbers in members.values():
+            size = sum(self._offsets[number + 1] - self._offsets[number] for number in numbers)
+            if size > MAX_GROUP or len(numbers) > MAX_PIECES:
+                yield Refused(_too_large(len(numbers), size), self._read(numbers[0])[:_MAX_SHOWN])
+            else:
+                yield [self._read(number) for number in numbers]
 
     def _read(self, number: int) -> bytes:
         self._file.seek(self._offsets[number])

@@ -121,7 +121,9 @@ def _placed(raw: Raw, where: str) -> _PlacedMessages:
 def read_run(fields: Members) -> tuple[list[bytes], list[bytes], bytes]:
     """Return the messages of a run in the OpenAI form, those of its input and those of its output, and its tools."""
     given, returned, tools = _read_run(fields)
-    before, after = ([msgspec.json.encode(message) for raw, where in found for message in _read_message(raw, where)] for found in (given, returned))
+    before, after = (
+        [msgspec.json.encode(message) for raw, where in found for message in _read_message(raw, where)] for found in (given, returned)
+    )
     return before, after, tools
 
 

@@ -2,10 +2,11 @@
 
     {"id", "traceId", "parentObservationId", "type": "GENERATION" | "TOOL" | "AGENT" | "SPAN" | …, "input", "output", "startTime", …}
     {"data": [observation, …], "meta"}                          a response of the API
-    {"trace": {"id", "sessionId"}, "observations": […]}         a trace, as the page saves it; {"id", "observations": […]}, as the API returns it
+    {"trace": {"id", "sessionId"}, "observations": […]}         a trace, as the page saves it
+    {"id", "sessionId", "observations": […]}                    a trace, as the API returns it
 
-Keys may be in snake case. A generation is a request to a model, an observation of type TOOL (or one with `gen_ai.tool.name` in its metadata)
-a call. The observations of one session, or of one trace, are joined (`traces/conversations.py`).
+Keys may be in snake case. A generation is a request to a model; an observation of type TOOL, or one with `gen_ai.tool.name` in its
+metadata, is a call. The observations of one session, or of one trace, are joined (`traces/conversations.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,7 @@ from callmark.formats.traces.records import Record, objects, record_conversation
 from callmark.formats.traces.span import Span, nanoseconds
 from callmark.formats.traces.steps import AgentStep, ModelStep, Step, ToolStep
 
-_TYPES = frozenset(
-    ["SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"]
-)
+_TYPES = frozenset(["SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"])
 _encode = msgspec.json.Encoder().encode
 
 

@@ -91,11 +91,11 @@ def _read_step(run: Record, **common: Any) -> Step | None:
         fields = read_row(_encode({key: run[key] for key in ("inputs", "outputs", "extra", "metadata") if run.get(key) is not None}))
         try:
             before, after, tools = langchain.read_run(fields)
+            return ModelStep(**common, input=tuple(before), output=tuple(after) if returned else None, tools=tools, failed=bool(failed))
         except BadInput:
             request = read_request(given, "inputs")
-            before, after, tools = request.messages, read_reply(returned, "outputs") if returned else (), request.tools
-        output = tuple(after) if returned else None
-        return ModelStep(**common, input=tuple(before), output=output, tools=tools, failed=bool(failed))
+        output = read_reply(returned, "outputs") if returned else None
+        return ModelStep(**common, input=request.messages, output=output, tools=request.tools, failed=bool(failed))
     return AgentStep(**common) if kind == "chain" and not run.get("parent_run_id") else None
 
 

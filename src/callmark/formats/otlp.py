@@ -15,6 +15,7 @@ from callmark.formats import openai
 from callmark.formats.format import Format, check_utf8
 from callmark.formats.joining import Join, Piece, Refused
 from callmark.formats.json_fields import read_value
+from callmark.formats.traces.gen_ai import CONVERSATION
 from callmark.formats.traces.span import Event, Span, any_value, key_values, nanoseconds
 from callmark.formats.traces.spans import conversation_of, span_conversations
 
@@ -40,14 +41,15 @@ def _pieces(row: bytes) -> Iterator[Piece]:
         for resource in _objects(request.get(container), container):
             for scope in (scope for key in _INNER for scope in _objects(resource.get(key), key)):
                 for item in (item for key in _ITEMS for item in _objects(scope.get(key), key)):
-                    span = read_span(item)
-                    yield Piece(tuple(_keys(span)), _encode(item))
+                    yield Piece(tuple(_keys(item)), _encode(item))
 
 
-def _keys(span: Span) -> Iterator[str]:
-    if span.trace:
-        yield f"trace {span.trace}"
-    if conversation := conversation_of(span):
+def _keys(item: Mapping[str, Any]) -> Iterator[str]:
+    if trace := _text(item, "traceId", "trace_id"):
+        yield f"trace {trace}"
+    given = item.get("attributes")
+    named = [pair for pair in given if isinstance(pair, dict) and pair.get("key") in CONVERSATION] if isinstance(given, list) else []
+    if named and (conversation := conversation_of(Span("", attributes=key_values(named)))):
         yield f"conversation {conversation}"
 
 

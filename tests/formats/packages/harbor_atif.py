@@ -33,7 +33,8 @@ def trajectory(sample: Any) -> Trajectory:
                 timestamp="2026-01-01T00:00:00Z",
                 source="agent" if message["role"] == "assistant" else message["role"],
                 message=message["text"],
-                tool_calls=[ToolCall(tool_call_id=call["id"], function_name=call["name"], arguments=call["arguments"]) for call in calls] or None,
+                tool_calls=[ToolCall(tool_call_id=call["id"], function_name=call["name"], arguments=call["arguments"]) for call in calls]
+                or None,
                 observation=Observation(results=observed) if observed else None,
             )
         )

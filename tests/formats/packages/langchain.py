@@ -64,9 +64,7 @@ def converse(sample: Any, address: str, recorder: Recorder) -> list[BaseMessage]
 def run_tool(sample: Any, call: Any, config: Any) -> None:
     """Run a tool for its trace; its result is the recorded one."""
     schema = next(tool["parameters"] for tool in sample["tools"] if tool["name"] == call["name"])
-    tool = StructuredTool(
-        name=call["name"], description="A tool.", args_schema=schema, func=lambda **_: str(result_of(sample, call["id"]))
-    )
+    tool = StructuredTool(name=call["name"], description="A tool.", args_schema=schema, func=lambda **_: str(result_of(sample, call["id"])))
     tool.invoke({**call, "type": "tool_call"}, config=config)
 
 
@@ -81,7 +79,9 @@ def main() -> None:
         rows["flat"].append({**row, "messages": [message.model_dump(mode="json") for message in messages]})
         rows["dict"].append({**row, "messages": messages_to_dict(messages)})
         rows["lc"].append({**row, "messages": dumpd(messages)})
-        last = [run for run in recorder.runs if run.run_type == "chat_model"][-1]  # the last request has the whole conversation as its input
+        last = [run for run in recorder.runs if run.run_type == "chat_model"][
+            -1
+        ]  # the last request has the whole conversation as its input
         rows["langsmith_runs"] += [_exported(run) for run in recorder.runs]
         rows["langsmith_llm"].append(_run(sample["id"], last))
         inputs = {"messages": [message.model_dump(mode="json") for message in messages[:-1]]}

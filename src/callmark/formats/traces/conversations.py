@@ -136,9 +136,7 @@ def _add_last_response(thread: Thread, agents: Sequence[AgentStep], count: Count
 
 
 def _nothing_captured(models: Sequence[ModelStep], tools: Sequence[ToolStep]) -> BadInput:
-    found = " and ".join(
-        pluralize(len(steps), noun) for steps, noun in ((models, "request to a model"), (tools, "tool span")) if steps
-    )
+    found = " and ".join(pluralize(len(steps), noun) for steps, noun in ((models, "request to a model"), (tools, "tool span")) if steps)
     return BadInput(f"no message was captured, only {found or 'runs of an agent'}", _CONTENT_HINT)
 
 
@@ -158,4 +156,3 @@ def _tools(lists: Sequence[bytes]) -> Raw:
         for tool, raw in zip(read_tools(value), value, strict=True):
             found[tool.name] = raw
     return Raw(_encode(list(found.values())))
-

@@ -111,7 +111,9 @@ def _system(instructions: Any) -> Texts:
     raw = json_text(instructions, "gen_ai.system_instructions") if _looks_like_json(instructions) else _encode(instructions)
     value = msgspec.json.decode(raw)
     parts = value if isinstance(value, list) else [value]
-    texts = [part if isinstance(part, str) else str(part.get("content", part.get("text", ""))) for part in parts if isinstance(part, str | dict)]
+    texts = [
+        part if isinstance(part, str) else str(part.get("content", part.get("text", ""))) for part in parts if isinstance(part, str | dict)
+    ]
     return (_encode({"role": "system", "content": "\n".join(texts)}),) if any(texts) else ()
 
 
@@ -167,7 +169,9 @@ def _event_fields(event: Event) -> dict[str, Any]:
         fields = {key: value for key, value in event.attributes.items() if not key.startswith(("gen_ai.", "event."))}
     if isinstance(fields.get("tool_calls"), str):
         fields["tool_calls"] = _decoded(fields["tool_calls"])
-    return {key: value for key, value in fields.items() if key in ("role", "content", "tool_calls", "id", "name", "message", "tool_call_id")}
+    return {
+        key: value for key, value in fields.items() if key in ("role", "content", "tool_calls", "id", "name", "message", "tool_call_id")
+    }
 
 
 def _decoded(value: Any) -> Any:

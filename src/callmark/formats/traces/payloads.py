@@ -28,7 +28,20 @@ _PLACE = Place("", 1)
 _PROMPTS = ("prompt", "input", "question", "query", "text")
 _SYSTEMS = ("system", "instructions", "system_prompt")
 _SHAPE_KEYS = frozenset(
-    ["role", "choices", "candidates", "message", "messages", "parts", "tool_calls", "function_call", "lc", "output", "content", "generations"]
+    [
+        "role",
+        "choices",
+        "candidates",
+        "message",
+        "messages",
+        "parts",
+        "tool_calls",
+        "function_call",
+        "lc",
+        "output",
+        "content",
+        "generations",
+    ]
 )
 _PART_TYPES = frozenset(["text", "output_text", "tool_use", "tool-call", "tool_call", "function_call", "message", "reasoning", "thinking"])
 _encode = msgspec.json.Encoder().encode
@@ -86,7 +99,9 @@ def read_reply(value: Any, where: str) -> Texts:
         refuse_calls((key for item in items if isinstance(item, dict) for key in item), where)
         return (_encode({"role": "assistant", "content": text}),)
     try:
-        response = read_response({"output": Raw(dump(items).encode())} if isinstance(found, list) else decode_fields(dump(items[0]).encode()))
+        response = read_response(
+            {"output": Raw(dump(items).encode())} if isinstance(found, list) else decode_fields(dump(items[0]).encode())
+        )
     except BadInput as error:
         raise BadInput(f"{where}: {error}", error.hint) from None
     return (_encode({"role": "assistant", "content": text}),) if response is None else (_assistant(response),)
@@ -153,7 +168,9 @@ def _read_list(value: list[Any], where: str) -> Request:
 
 def _holds_calls(content: Any) -> bool:
     found = decoded(content) if isinstance(content, str) else content
-    return isinstance(found, list) and bool(found) and all(isinstance(item, dict) and isinstance(item.get("function"), dict) for item in found)
+    return (
+        isinstance(found, list) and bool(found) and all(isinstance(item, dict) and isinstance(item.get("function"), dict) for item in found)
+    )
 
 
 def _is_definition(message: Mapping[str, Any]) -> bool:
@@ -182,5 +199,3 @@ def _assistant(response: Response) -> bytes:
     if found.thinking:
         fields["reasoning_content"] = found.thinking
     return _encode(fields)
-
-

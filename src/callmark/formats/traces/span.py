@@ -104,7 +104,7 @@ def _any_value(value: Any) -> Any:
     if value is None or value == {}:
         return None
     if not isinstance(value, dict) or len(value) != 1 or (key := next(iter(value))) not in _FIELDS:
-        raise BadInput("attributes: expected a value such as {\"stringValue\": …}")
+        raise BadInput('attributes: expected a value such as {"stringValue": …}')
     inner = value[key]
     match _FIELDS[key]:
         case "array":

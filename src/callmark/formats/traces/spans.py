@@ -1,7 +1,7 @@
-"""From spans with OpenTelemetry attributes to conversations: by the conventions of OpenTelemetry or OpenInference, whichever a span follows.
+"""From spans with OpenTelemetry attributes to conversations, by the conventions of OpenTelemetry or OpenInference.
 
-A span belongs to the conversation that it names, or that the nearest span around it names, or the only one that its trace names. A tool span
-inside one for the same tool is the same call: an MCP client or server inside the span of the agent.
+A span belongs to the conversation that it names, or that the nearest span around it names, or the only one that its trace names. A tool
+span inside one for the same tool is the same call: an MCP client or server inside the span of the agent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -47,7 +47,7 @@ def read_entries(texts: Texts, time: int) -> list[Entry]:
         if found and message.role == "assistant" == found[-1].message.role:
             before = found.pop().message
             joined = "\n".join(filter(None, (before.text, message.text)))
-            message = Message("assistant", joined, (*before.calls, *message.calls))  # noqa: PLW2901 - what follows is about both
+            message = Message("assistant", joined, (*before.calls, *message.calls))
             found.append(Entry(message, message_text(message), _key(message), time))
         else:
             found.append(Entry(message, bytes(text), _key(message), time))
@@ -94,7 +94,9 @@ class Thread:
             return False
         self.told = max(self.told, step.start)
         if not same_prompt and prompt:
-            count(PROMPTS) if self.prompt else self.prompt.extend(prompt)
+            if self.prompt:
+                count(PROMPTS)
+            self.prompt = self.prompt or list(prompt)
         self._add_tools(step)
         return True
 
@@ -116,8 +118,7 @@ class Thread:
         assert tool.call is not None
         index = len(self.entries)
         while index and (
-            self.entries[index - 1].time > tool.start
-            or (index < len(self.entries) and self.entries[index].message.role in RESULT_ROLES)
+            self.entries[index - 1].time > tool.start or (index < len(self.entries) and self.entries[index].message.role in RESULT_ROLES)
         ):
             index -= 1
         message = Message("assistant", "", (tool.call,))
@@ -127,9 +128,7 @@ class Thread:
     def open_calls(self) -> int:
         """Return the number of calls without a result, except in the last message: those may not have been run."""
         before = [entry.message for entry in self.entries]
-        return sum(
-            not self._has_result(index, call) for index, message in enumerate(before[:-1]) for call in message.calls
-        )
+        return sum(not self._has_result(index, call) for index, message in enumerate(before[:-1]) for call in message.calls)
 
     def has_unknown_results(self) -> bool:
         """Return whether a result after a message of the assistant belongs to no call. Earlier ones are of a history that was cut off."""
@@ -172,7 +171,7 @@ class Thread:
 
     def _open_ids(self) -> set[str | None]:
         answered = {entry.message.tool_call_id for entry in self.entries if entry.message.role in RESULT_ROLES}
-        return {call.id for entry in self.entries for call in entry.message.calls if call.id is not None} - answered
+        return {call.id for entry in self.entries for call in entry.message.calls if call.id is not None and call.id not in answered}
 
     def _find(self, tool: ToolStep) -> tuple[int, Call] | None:
         """Return the call that a tool was run for: by its id, else the first one without a result that has its name and arguments."""
