@@ -30,7 +30,8 @@ def run(tmp_path: Path) -> Path:
 
 
 def emitted(run: Path) -> list[Any]:
-    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()
+    exporter: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    provider = LoggerProvider()
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     count = callmark.emit_otel(run, provider)
     records = [data.log_record for data in exporter.get_finished_logs()]

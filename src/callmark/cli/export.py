@@ -1,4 +1,4 @@
-"""`callmark export`: write a standalone grader, a batch file, the results of a run, its notebooks, or its grades as OpenTelemetry events."""
+"""`callmark export`: write a standalone grader, a batch file, or the results of a run as a table, notebooks or events."""
 
 from typing import TYPE_CHECKING
 

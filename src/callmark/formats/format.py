@@ -72,6 +72,7 @@ class Format(Struct, frozen=True):
             case. A prediction without a case id belongs to the row it is in.
         has_predictions: Whether each row is such a recording, but its prediction is in a shape that `grade` reads from any file.
         writes_cases: Whether the format holds only cases: `convert` then writes the cases of rows that are both.
+        drafts_cases: Whether `convert` drafts a case of this format from a conversation.
         leftover_keys: `leftover_keys(row)` returns the keys that other formats have no field for; `convert` reports them as dropped.
         keeps_source_messages: Whether messages are written as they were read.
         needs_call_ids: Whether every call needs an id; `convert` reports generated ids.
@@ -89,6 +90,7 @@ class Format(Struct, frozen=True):
     read_prediction: Callable[[bytes], Prediction] | None = None
     has_predictions: bool = False
     writes_cases: bool = False
+    drafts_cases: bool = False
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
     define: Callable[[bytes, Place, ReadContext], bool] | None = None
     split: Callable[[bytes], Sequence[bytes | Raw] | None] | None = None

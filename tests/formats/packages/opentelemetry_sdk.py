@@ -39,7 +39,8 @@ class Recorder:
 
     def __init__(self, capture: str) -> None:
         os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = capture
-        self.spans, self.logs = InMemorySpanExporter(), InMemoryLogRecordExporter()
+        self.spans: Any = InMemorySpanExporter()
+        self.logs: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call, unused-ignore]
         provider, logger_provider = TracerProvider(), LoggerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.spans))
         logger_provider.add_log_record_processor(SimpleLogRecordProcessor(self.logs))
