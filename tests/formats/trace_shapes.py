@@ -33,7 +33,8 @@ def _chat_message(message: SampleMessage) -> dict[str, Any]:
     fields: dict[str, Any] = {"role": message.role, "content": message.text or None}
     if message.calls:
         fields["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}} for call in message.calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
+            for call in message.calls
         ]
     return fields
 

@@ -21,7 +21,7 @@ from callmark.formats.bare_lists import wrap_list
 from callmark.formats.detect import detect_format, find_format, format_by_extension, split_container
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import Items
-from callmark.formats.joining import Join, PieceStore, Refused
+from callmark.formats.joining import Join, PieceStore, Refused, refused_row
 from callmark.formats.problems import explain
 from callmark.formats.rows import Rows, Split
 from callmark.formats.shared_file import SharedFile
@@ -178,14 +178,21 @@ class Dataset:
             yield from enumerate(chain(first, self._conversations(store, join)), 1)
 
     def _conversations(self, store: PieceStore, join: Join) -> Iterator[_Row]:
+        """Yield the conversations in each group; if a group cannot be read, it is refused."""
+
         def count(what: str) -> None:
             self._context.not_captured[what] += 1
 
         for pieces in store.groups():
             if isinstance(pieces, Refused):
                 yield pieces
-            else:
-                yield from join.conversations(pieces, count)
+                continue
+            try:
+                found = list(join.conversations(pieces, count))
+            except (ValueError, RecursionError, BadInput) as error:
+                hint = error.hint if isinstance(error, BadInput) else ""
+                found = [Refused(BadInput(explain(b"{}", error), hint), refused_row(pieces))]
+            yield from found
 
     def digest(self) -> str:
         """Return the digest of all rows, after a complete iteration; empty if the dataset was opened without `digest`."""

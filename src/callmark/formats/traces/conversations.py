@@ -13,7 +13,7 @@ from msgspec import Raw
 from callmark.calls.toolsets import read_tools
 from callmark.errors import BadInput
 from callmark.formats.traces.steps import AgentStep, ModelStep, Step, ToolStep
-from callmark.formats.traces.thread import Count, Thread, prompt_length, read_entries
+from callmark.formats.traces.thread import Count, Entry, Thread, prompt_length, read_entries
 from callmark.wording import pluralize
 
 NO_CONTENT = "requests to a model without their messages"
@@ -24,7 +24,8 @@ ONLY_TOOL_SPANS = "responses with calls that only tool spans have"
 NOT_CALLED = "messages with the calls of tool spans, which the program may have made itself"
 NO_THREAD = "requests to a model around tool spans"
 _CONTENT_HINT = "Turn on the capture of message content where the trace is recorded; docs/how-to/read-traces.md says how."
-_MAX_WORK = 20_000_000  # comparisons of messages in one group
+_MAX_WORK = 5_000_000  # comparisons of messages in one group
+_WORK = 10  # for each thread that a request is compared with
 _encode = msgspec.json.Encoder().encode
 
 
@@ -58,7 +59,7 @@ def build_conversations(steps: Sequence[Step], group: str, count: Count) -> Iter
 
 
 def _threads(models: Sequence[ModelStep], count: Count) -> list[Thread]:
-    threads: list[Thread] = []
+    threads = _ThreadIndex()
     work = 0
     for step in models:
         if step.input is None:
@@ -68,16 +69,49 @@ def _threads(models: Sequence[ModelStep], count: Count) -> list[Thread]:
         returned = read_entries(step.output, step.end) if step.output is not None else []
         if step.output is None:
             count(FAILED if step.failed else NO_RESPONSE)
-        candidates = [thread for thread in threads if thread.scope == step.scope and thread.conversation == step.conversation]
-        work += sum(len(thread.entries) for thread in candidates) + len(given)
+        candidates = threads.candidates(step, given[prompt_length(given) :])
+        work += sum(_WORK + len(thread.entries) for thread in candidates)
         if work > _MAX_WORK:
-            raise BadInput(f"too many requests without a common history: {pluralize(len(threads), 'thread')} of messages")
-        candidates.sort(key=lambda thread: -len(thread.entries))
-        if not any(thread.take(given, returned, step, count) for thread in candidates):
+            raise BadInput(f"too many requests without a common history: {pluralize(len(threads.all), 'thread')} of messages")
+        thread = next((thread for thread in candidates if thread.take(given, returned, step, count)), None)
+        if thread is None:
             thread = Thread(step.conversation, step.scope, given[: prompt_length(given)], step.start)
             thread.take(given, returned, step, count)
-            threads.append(thread)
-    return threads
+            threads.all.append(thread)
+        threads.add(thread, step, (*given, *returned))
+    return threads.all
+
+
+class _ThreadIndex:
+    """Threads by what a request that may belong to them has in common with them: a message, or the id of a call."""
+
+    def __init__(self) -> None:
+        self.all: list[Thread] = []
+        self._by_key: dict[tuple[str, str, str], dict[int, Thread]] = {}
+        self._latest: dict[tuple[str, str], Thread] = {}
+
+    def add(self, thread: Thread, step: ModelStep, entries: Sequence[Entry]) -> None:
+        """Add a thread to which a request was added."""
+        place = (step.scope, step.conversation)
+        self._latest[place] = thread
+        for entry in entries:
+            self._by_key.setdefault((*place, entry.key), {})[id(thread)] = thread
+            for call in entry.message.calls:
+                if call.id is not None:
+                    self._by_key.setdefault((*place, f"call {call.id}"), {})[id(thread)] = thread
+
+    def candidates(self, step: ModelStep, rest: Sequence[Entry]) -> list[Thread]:
+        """Return the threads that a request may belong to, the longest first."""
+        place = (step.scope, step.conversation)
+        found: dict[int, Thread] = {}
+        if rest:
+            found |= self._by_key.get((*place, rest[0].key), {})
+        if not any(entry.message.role == "assistant" for entry in rest):
+            for entry in rest:
+                found |= self._by_key.get((*place, f"call {entry.message.tool_call_id}"), {})
+            if step.continues and place in self._latest:
+                found[id(self._latest[place])] = self._latest[place]
+        return sorted(found.values(), key=lambda thread: -len(thread.entries))
 
 
 def _agent_threads(threads: Sequence[Thread], agents: Sequence[AgentStep]) -> Iterator[Thread]:

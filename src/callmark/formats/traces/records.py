@@ -7,11 +7,10 @@ import msgspec
 from msgspec import structs
 
 from callmark.errors import BadInput
-from callmark.formats.joining import Refused, refused_row
-from callmark.formats.problems import explain
+from callmark.formats.joining import Refused
 from callmark.formats.traces.conversations import build_conversations
 from callmark.formats.traces.span import Span
-from callmark.formats.traces.spans import read_steps
+from callmark.formats.traces.spans import built_rows, group_id, read_steps
 from callmark.formats.traces.steps import Step
 from callmark.formats.traces.thread import Count
 
@@ -22,30 +21,21 @@ ReadRecord = Callable[..., Step | None]
 def record_conversations(
     pieces: Sequence[bytes], span_of: Callable[[Record], Span | None], read_record: ReadRecord, count: Count
 ) -> Iterator[bytes | Refused]:
-    """Yield the conversations in the records of a group; if they cannot be read, the group is refused.
+    """Yield the conversations in the records of a group. Records that cannot be read raise `BadInput`.
 
     `span_of` returns the span of a record, with its conversation as the attribute `session.id`; None for a record that is no span.
     `read_record` returns the step of a record, or None, and gets what all steps have as keywords.
     """
-    try:
-        records = [msgspec.json.decode(piece) for piece in pieces]
-        found = [(span, record) for record in records if (span := span_of(record)) is not None]
-        by_id = {span.id: record for span, record in found}
-        spans = list({span.id: span for span, _ in found}.values())
-        spans = _with_conversation(spans, records, span_of)
+    records = [msgspec.json.decode(piece) for piece in pieces]
+    found = [(span, record) for record in records if (span := span_of(record)) is not None]
+    by_id = {span.id: record for span, record in found}
+    spans = _with_conversation(list({span.id: span for span, _ in found}.values()), records, span_of)
 
-        def reader(span: Span, /, **common: Any) -> Step | None:
-            return read_record(by_id[span.id], **common)
+    def reader(span: Span, /, **common: Any) -> Step | None:
+        return read_record(by_id[span.id], **common)
 
-        steps = read_steps(spans, lambda span: reader, count)
-        group = min(spans, key=lambda span: span.start).trace if spans else ""
-        yield from (
-            Refused(built, refused_row(pieces)) if isinstance(built, BadInput) else built
-            for built in list(build_conversations(steps, group, count))
-        )
-    except (ValueError, RecursionError, BadInput) as error:
-        hint = error.hint if isinstance(error, BadInput) else ""
-        yield Refused(BadInput(explain(b"{}", error, unit="span"), hint), refused_row(pieces))
+    steps = read_steps(spans, lambda span: reader, count)
+    yield from built_rows(build_conversations(steps, group_id(spans), count), pieces)
 
 
 def _with_conversation(spans: Sequence[Span], records: Sequence[Record], span_of: Callable[[Record], Span | None]) -> list[Span]:

@@ -1,13 +1,15 @@
 """A span of a trace, whatever format it was read from, its attributes, and the spans around it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from callmark.calls.strict import is_deeper_than
 from callmark.errors import BadInput
+
+T = TypeVar("T")
 
 _MAX_DEPTH = 200  # nested values of an attribute
 _MAX_LIST = 100_000  # an index in a flattened list
@@ -55,7 +57,7 @@ class Span(Struct, frozen=True, gc=False):
 
 
 class Ancestry:
-    """The spans of a group by id, and the ancestors of each. A span that is its own ancestor raises `BadInput`.
+    """The spans of a group by id, and what is around each. A span that is its own ancestor raises `BadInput`.
 
     `orphans` is the number of spans whose parent is missing.
     """
@@ -65,11 +67,24 @@ class Ancestry:
         self.orphans = sum(bool(span.parent) and span.parent not in self._spans for span in spans)
         self._refuse_cycles(spans)
 
-    def ancestors(self, span: Span) -> Iterator[Span]:
-        """Yield the parent, its parent, and so on, as far as they are known."""
-        while (found := self._spans.get(span.parent)) is not None:
-            yield found
-            span = found
+    def nearest(self, values: Mapping[str, T], *, with_own: bool) -> dict[str, T]:
+        """Return for each span the value of the nearest span around it that has one, or its own value; spans without any are left out."""
+        found: dict[str, T] = {}
+        known: dict[str, T | None] = {}  # of the span itself, or around it
+        for span in self._spans.values():
+            path: list[Span] = []
+            current: Span | None = span
+            while current is not None and current.id not in known:
+                path.append(current)
+                current = self._spans.get(current.parent)
+            value = known[current.id] if current is not None else None
+            for one in reversed(path):
+                value = known[one.id] = values.get(one.id, value)
+        for span in self._spans.values():
+            around = known.get(span.id) if with_own else known.get(span.parent)
+            if around is not None:
+                found[span.id] = around
+        return found
 
     def _refuse_cycles(self, spans: Sequence[Span]) -> None:
         safe: set[str] = set()

@@ -5,13 +5,11 @@ span inside one for the same tool is the same call: an MCP client or server insi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from msgspec import structs
 
 from callmark.errors import BadInput
 from callmark.formats.joining import Refused, refused_row
-from callmark.formats.problems import explain
 from callmark.formats.traces import gen_ai, openinference
 from callmark.formats.traces.conversations import build_conversations
 from callmark.formats.traces.span import Ancestry, Span, lookup
@@ -26,34 +24,39 @@ ReadStep = Callable[..., Step | None]
 
 
 def span_conversations(pieces: Sequence[bytes], read_span: Callable[[bytes], Iterable[Span]], count: Count) -> Iterator[bytes | Refused]:
-    """Yield the conversations in the spans of a group; if they cannot be read, the group is refused."""
-    try:
-        spans = list({span.id: span for piece in pieces for span in read_span(piece)}.values())
-        yield from (
-            Refused(found, refused_row(pieces)) if isinstance(found, BadInput) else found
-            for found in list(build_conversations(read_steps(spans, _reader_of, count), _group_id(spans), count))
-        )
-    except (ValueError, RecursionError, BadInput) as error:
-        hint = error.hint if isinstance(error, BadInput) else ""
-        yield Refused(BadInput(explain(b"{}", error, unit="span"), hint), refused_row(pieces))
+    """Yield the conversations in the spans of a group. Spans that cannot be read raise `BadInput`."""
+    spans = list({span.id: span for piece in pieces for span in read_span(piece)}.values())
+    steps = read_steps(spans, _reader_of, count)
+    yield from built_rows(build_conversations(steps, group_id(spans), count), pieces)
+
+
+def built_rows(built: Iterable[bytes | BadInput], pieces: Sequence[bytes]) -> Iterator[bytes | Refused]:
+    """Yield conversations, and those that are refused with the JSON of their group."""
+    for found in built:
+        yield Refused(found, refused_row(pieces)) if isinstance(found, BadInput) else found
+
+
+def group_id(spans: Sequence[Span]) -> str:
+    """Return the trace of the first span, as the id of a conversation that has no other; empty without spans."""
+    return min(spans, key=lambda span: span.start).trace if spans else ""
 
 
 def read_steps(spans: Sequence[Span], reader_of: Callable[[Span], ReadStep | None], count: Count) -> list[Step]:
     """Return the steps of these spans. What the spans lack is counted."""
     ancestry = Ancestry(spans)
-    conversations = _conversations(spans)
+    named = _conversations(spans)
+    near = ancestry.nearest(named, with_own=True)
     by_trace: dict[str, set[str]] = {}
     for span in spans:
-        if span.id in conversations:
-            by_trace.setdefault(span.trace, set()).add(conversations[span.id])
+        if span.id in named:
+            by_trace.setdefault(span.trace, set()).add(named[span.id])
     steps: dict[str, Step] = {}
     for span in spans:
         reader = reader_of(span)
         if reader is None:
             continue
-        near = next((conversations[one.id] for one in (span, *ancestry.ancestors(span)) if one.id in conversations), "")
         of_trace = by_trace.get(span.trace, set())
-        conversation = near or (next(iter(of_trace)) if len(of_trace) == 1 else "")
+        conversation = near.get(span.id) or (next(iter(of_trace)) if len(of_trace) == 1 else "")
         step = reader(span, span=span.id, conversation=conversation, start=span.start, end=span.end)
         if step is not None:
             steps[span.id] = step
@@ -64,8 +67,9 @@ def read_steps(spans: Sequence[Span], reader_of: Callable[[Span], ReadStep | Non
         return []
     for _ in range(ancestry.orphans):
         count(ORPHANS)
-    _merge_tool_spans(spans, ancestry, steps)
-    return [_scoped(steps[span.id], span, ancestry, steps) for span in spans if span.id in steps]
+    _merge_tool_spans(ancestry, steps)
+    scopes = ancestry.nearest({name: name for name, step in steps.items() if isinstance(step, ToolStep)}, with_own=False)
+    return [structs.replace(steps[span.id], scope=scopes.get(span.id, "")) for span in spans if span.id in steps]
 
 
 def conversation_of(span: Span) -> str:
@@ -87,31 +91,30 @@ def _reader_of(span: Span) -> ReadStep | None:
     return gen_ai.read_step if gen_ai.is_known(span) else None
 
 
-def _merge_tool_spans(spans: Sequence[Span], ancestry: Ancestry, steps: dict[str, Step]) -> None:
-    """Remove tool spans inside one for the same tool; the outer one takes over what only the inner one has."""
-    for span in spans:
-        inner = steps.get(span.id)
-        if not isinstance(inner, ToolStep):
-            continue
-        for around in ancestry.ancestors(span):
-            outer = steps.get(around.id)
-            if isinstance(outer, ModelStep):
+def _merge_tool_spans(ancestry: Ancestry, steps: dict[str, Step]) -> None:
+    """Remove tool spans inside one for the same tool; the outer one takes over what only the inner one has.
+
+    A request to a model in between means that the inner one is another call.
+    """
+    around = ancestry.nearest({name: name for name, step in steps.items() if isinstance(step, ToolStep | ModelStep)}, with_own=False)
+    outermost: dict[str, str] = {}
+    for name in [name for name, step in steps.items() if isinstance(step, ToolStep)]:
+        path: list[str] = []
+        current = name
+        while current not in outermost:
+            path.append(current)
+            outer, inner = steps.get(around.get(current, "")), steps[current]
+            if not (isinstance(outer, ToolStep) and isinstance(inner, ToolStep) and outer.name == inner.name):
+                outermost[current] = current
                 break
-            if isinstance(outer, ToolStep) and outer.name == inner.name:
-                call, result = outer.call or inner.call, inner.result if outer.result is None else outer.result
-                steps[around.id] = structs.replace(outer, call=call, result=result, call_id=outer.call_id or inner.call_id)
-                del steps[span.id]
-                break
-
-
-def _scoped(step: Step, span: Span, ancestry: Ancestry, steps: dict[str, Step]) -> Step:
-    """Return the step with the tool span that it ran inside, if any."""
-    for around in ancestry.ancestors(span):
-        if isinstance(steps.get(around.id), ToolStep):
-            return structs.replace(step, scope=around.id)
-    return step
-
-
-def _group_id(spans: Sequence[Span]) -> str:
-    first: Any = min(spans, key=lambda span: span.start, default=None)
-    return "" if first is None else first.trace
+            current = outer.span
+        for one in path:
+            outermost[one] = outermost[current]
+    for name, outer_name in outermost.items():
+        outer, inner = steps[outer_name], steps[name]
+        if name != outer_name and isinstance(outer, ToolStep) and isinstance(inner, ToolStep):
+            call, result = outer.call or inner.call, inner.result if outer.result is None else outer.result
+            steps[outer_name] = structs.replace(outer, call=call, result=result, call_id=outer.call_id or inner.call_id)
+    for name, outer_name in outermost.items():
+        if name != outer_name:
+            del steps[name]

@@ -73,7 +73,6 @@ class Thread:
         same_prompt = [entry.key for entry in prompt] == [entry.key for entry in self.prompt]
         shared = _shared_length(self.entries, rest)
         is_known = same_prompt or any(entry.message.role == "assistant" for entry in rest[:shared])
-        open_ids = self._open_ids()
         if shared == len(self.entries) and (is_known or not self.entries):
             self._extend(rest[shared:], returned)
         elif shared == len(rest) and is_known and shared:
@@ -84,8 +83,7 @@ class Thread:
             count(CUT_OFF)
             self._extend(rest[window:], returned)
         elif not any(entry.message.role == "assistant" for entry in rest) and (
-            any(entry.message.tool_call_id in open_ids for entry in rest if entry.message.role in RESULT_ROLES)
-            or (step.continues and (same_prompt or not prompt))
+            self._answers(rest) or (step.continues and (same_prompt or not prompt))
         ):
             self._extend(rest, returned)
             self._add_tools(step)
@@ -169,9 +167,11 @@ class Thread:
         length = _longest_overlap([entry.key for entry in self.entries], keys)
         return length if any(entry.message.role == "assistant" for entry in rest[:length]) else 0
 
-    def _open_ids(self) -> set[str | None]:
+    def _answers(self, rest: Sequence[Entry]) -> bool:
+        """Return whether one of these results is of a call that has none yet."""
         answered = {entry.message.tool_call_id for entry in self.entries if entry.message.role in RESULT_ROLES}
-        return {call.id for entry in self.entries for call in entry.message.calls if call.id is not None and call.id not in answered}
+        waiting = {call.id for entry in self.entries for call in entry.message.calls if call.id is not None} - answered
+        return any(entry.message.tool_call_id in waiting for entry in rest if entry.message.role in RESULT_ROLES)
 
     def _find(self, tool: ToolStep) -> tuple[int, Call] | None:
         """Return the call that a tool was run for: by its id, else the first one without a result that has its name and arguments."""
