@@ -1,6 +1,7 @@
 """Grades as OpenTelemetry events: read back from the SDK and from a file, with the attribute names of the registered conventions."""
 
 import json
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,10 @@ def test_every_name_outside_of_callmark_is_a_registered_one(run: Path) -> None:
     registered = {value for name, value in vars(REGISTERED).items() if name.startswith("GEN_AI_")} | {"error.type"}
     names = {name for record in emitted(run) for name in record.attributes if not name.startswith("callmark.")}
     assert names <= registered
+
+
+def test_events_have_the_time_of_the_run(run: Path) -> None:
+    assert {record.timestamp for record in emitted(run)} == {int(datetime(2026, 1, 1).timestamp()) * 10**9}
 
 
 def test_an_error_is_an_event_without_a_score(run: Path) -> None:

@@ -25,6 +25,7 @@ _BATCH = 500  # events of one row
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _MAX_EXPLANATION = 2000  # characters
 _PASSED, _FAILED = "pass", "fail"
+_CREATED = "%Y-%m-%dT%H-%M"  # as `run.json` has it
 _INFO = 9  # severity number
 _encode = msgspec.json.Encoder().encode
 
@@ -47,7 +48,7 @@ def evaluation_events(run: Run) -> Iterator[EvaluationEvent]:
 def run_time(run: Run) -> int:
     """Return when a run was made, in nanoseconds; 0 if that is not known."""
     try:
-        return int(datetime.fromisoformat(run.info.created).timestamp()) * 1_000_000_000
+        return int(datetime.strptime(run.info.created[:16], _CREATED).timestamp()) * 1_000_000_000
     except (ValueError, OverflowError):
         return 0
 
