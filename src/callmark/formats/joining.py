@@ -9,7 +9,6 @@ of more than `MAX_GROUP` bytes or `MAX_PIECES` pieces is refused.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from tempfile import SpooledTemporaryFile
 from typing import Self
 
 from msgspec import Raw, Struct
@@ -53,6 +52,8 @@ class PieceStore:
     """Collects pieces, and yields them by group; on exit, its temporary file is deleted. A full disk raises `StorageError`."""
 
     def __init__(self) -> None:
+        from tempfile import SpooledTemporaryFile  # imported late: few files are joined
+
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed on exit
         self._offsets = array("q", [0])
         self._own_group = array("l")
