@@ -100,9 +100,13 @@ PROOF_agents := openai-agents==0.24.0
 PROOF_pydantic_ai := 'pydantic-ai-slim[openai]==2.66.0'
 PROOF_inspect := inspect-ai==0.3.285 openai==3.51.0
 PROOF_datasets := datasets==5.2.0
+PROOF_otel := opentelemetry-sdk==1.45.2 opentelemetry-exporter-otlp-proto-common==1.45.2 opentelemetry-util-genai==1.3b0
+PROOF_openinference := openai-agents==0.24.0 openinference-instrumentation-openai-agents==2.6.0 openinference-instrumentation-openai==0.1.66 opentelemetry-sdk==1.45.2 opentelemetry-exporter-otlp-proto-common==1.45.2
+PROOF_langfuse := langfuse==5.0.4
+PROOF_harbor := --no-deps --ignore-requires-python harbor==0.25.0 pydantic==2.14.3 pydantic-core==2.50.4 typing-extensions annotated-types typing-inspection  # only its models
 PROOF_trl := torch==2.13.0 trl==1.16.0  # a newer torch brings gigabytes of GPU libraries
 PROOF_adk := google-adk==2.13.0
-PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl adk
+PROOF_PACKAGES := openai anthropic google langchain agents pydantic_ai inspect datasets trl adk otel openinference langfuse harbor
 
 # Packages that write files, each in its own environment, with the version that wrote the fixtures.
 $(PEERS)/formats/%/installed:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
     from callmark.api.scenarios import synth_scenarios
+    from callmark.api.telemetry import emit_otel, export_otel
     from callmark.api.testing import assert_calls
     from callmark.api.tools import tools
     from callmark.calls.confirmation import is_confirmation
@@ -65,6 +66,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
     "callmark.api.scenarios": ("synth_scenarios",),
+    "callmark.api.telemetry": ("emit_otel", "export_otel"),
     "callmark.api.testing": ("assert_calls",),
     "callmark.api.tools": ("tools",),
     "callmark.calls.confirmation": ("is_confirmation",),
@@ -184,11 +186,13 @@ __all__ = [
     "cases",
     "compare",
     "convert",
+    "emit_otel",
     "expand",
     "export",
     "export_batch",
     "export_grader",
     "export_notebooks",
+    "export_otel",
     "filter",
     "gate",
     "grade",

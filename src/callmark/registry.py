@@ -61,6 +61,12 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "adk-evalsets": "callmark.formats.adk_evalsets:FORMAT",
         "bfcl": "callmark.formats.bfcl:FORMAT",
         "bfcl-results": "callmark.formats.bfcl_results:FORMAT",
+        "otlp": "callmark.formats.otlp:FORMAT",
+        "otel-spans": "callmark.formats.otel_spans:FORMAT",
+        "langfuse": "callmark.formats.langfuse:FORMAT",
+        "langsmith": "callmark.formats.langsmith:FORMAT",
+        "agents-traces": "callmark.formats.agents_traces:FORMAT",
+        "atif": "callmark.formats.atif:FORMAT",
     },
     "text_formats": {
         "harmony": "callmark.calls.text.harmony:FORMAT",

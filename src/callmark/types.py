@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 Text = bytes | Raw  # JSON text
 Severity = Literal["error", "warning", "info"]
 Behavior = Literal["", "ask", "answer", "decline"]
-PlaceUnit = Literal["line", "item", "row"]
+PlaceUnit = Literal["line", "item", "row", "conversation"]
 FOLDED = 200  # characters of a text shown in a notebook; the rest is folded
 
 
@@ -24,7 +24,8 @@ class Place(Struct, frozen=True, gc=False):
     Attributes:
         file: Path of the file; empty for a row of a list.
         number: Number of the line, item or row, starting at 1; counted over all files if several are read as one dataset.
-        unit: `line` for JSONL, `item` for a JSON array or a Python list, `row` for a table.
+        unit: `line` for JSONL, `item` for a JSON array or a Python list, `row` for a table, `conversation` for a
+            trace, whose conversations are joined.
         before: Number of the last line, item or row of the files before this one.
     """
 

@@ -23,7 +23,7 @@ class Shape(Struct, frozen=True):
         name: Name of the shape.
         format_name: Name of the format that is detected.
         rows: Returns the rows of these conversations.
-        arguments_key: The key of a call's arguments, which the first fault renames.
+        arguments_key: The key of a call's arguments, which the first fault renames; empty if it is only part of a longer key.
         role: The role of the assistant, which the second fault replaces; empty if the shape has no roles.
         call_part: The key that holds a call, or the type of one, which the third fault renames; empty if the shape has neither.
         keeps_ids: Whether the shape has ids of calls.

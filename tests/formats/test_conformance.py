@@ -26,9 +26,10 @@ from tests.formats.open_shapes import OPEN_SHAPES
 from tests.formats.prediction_shapes import PREDICTION_SHAPES
 from tests.formats.samples import CALLS, Sample, samples, with_other_arguments
 from tests.formats.shapes import FAULTS, ExchangeShape, FaultName, PredictionShape, Shape, with_fault
+from tests.formats.trace_shapes import TRACE_SHAPES
 from tests.rows import write_rows
 
-SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES, *BENCHMARK_SHAPES)
+SHAPES: tuple[Shape, ...] = (*CHAT_SHAPES, *OPEN_SHAPES, *BENCHMARK_SHAPES, *TRACE_SHAPES)
 PREDICTIONS: tuple[PredictionShape, ...] = (*PREDICTION_SHAPES, *EXCHANGE_PREDICTIONS, *BENCHMARK_PREDICTIONS)
 
 every_shape = pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.name) for shape in SHAPES])

@@ -7,7 +7,7 @@ import pytest
 import callmark
 from callmark.data.expand import expand
 from tests.conftest import Cli
-from tests.formats.package_fixtures import FIXTURES, SCRIPTS, check_fixture
+from tests.formats.package_fixtures import FIXTURES, SCRIPTS, check_fixture, read_fixture
 from tests.formats.samples import CALLS, TOOLS, samples
 
 FORMATS = {
@@ -35,6 +35,17 @@ FORMATS = {
     "datasets_hub/data": "openai",
     "adk_lists.evalset.json": "adk-evalsets",
     "adk_events.evalset.json": "adk-evalsets",
+    "langsmith_runs.jsonl": "langsmith",
+    "openai_agents_traces.jsonl": "agents-traces",
+    "otlp_spans.jsonl": "otlp",
+    "otlp_events.jsonl": "otlp",
+    "otel_sdk_spans.jsonl": "otel-spans",
+    "openinference_otlp.jsonl": "otlp",
+    "openinference_spans.jsonl": "otel-spans",
+    "langfuse_observations.jsonl": "langfuse",
+    "langfuse_page.jsonl": "langfuse",
+    "harbor_atif.jsonl": "atif",
+    "harbor_atif_nulls.jsonl": "atif",
     "trl_preference.jsonl": "preference",
     "trl_prompt_completion.jsonl": "prompt-completion",
 }
@@ -46,7 +57,8 @@ every_fixture = pytest.mark.parametrize("name", FORMATS)
 
 def test_every_fixture_that_a_package_writes_is_read_here() -> None:
     assert {fixture for script in SCRIPTS.values() for fixture in script.fixtures} == set(FORMATS)
-    assert {path.name for path in FIXTURES.iterdir()} == {name.partition("/")[0] for name in FORMATS}
+    traces = {fixture for script in SCRIPTS.values() for fixture in script.traces}  # test_traces.py reads them
+    assert {path.name for path in FIXTURES.iterdir()} == {name.partition("/")[0] for name in FORMATS} | traces
 
 
 @every_fixture
@@ -57,7 +69,7 @@ def test_calls_and_results_are_those_that_were_put_in(name: str) -> None:
 
 @every_fixture
 def test_texts_and_tools_are_those_that_were_put_in(name: str) -> None:
-    for conversation, sample in zip(callmark.load(FIXTURES / name), samples(), strict=True):
+    for conversation, sample in zip(read_fixture(FIXTURES / name), samples(), strict=True):
         prompt = [] if name.startswith(WITHOUT_PROMPT) else ["system"]
         told = [
             (message.role, message.text) for message in sample.messages if message.text and message.role in ("user", "assistant", *prompt)
@@ -72,12 +84,12 @@ def test_texts_and_tools_are_those_that_were_put_in(name: str) -> None:
 
 @every_fixture
 def test_decision_points_and_conversion_keep_every_call(name: str, cli: Cli, tmp_path: Path) -> None:
-    cases = list(expand(callmark.load(FIXTURES / name)))
+    cases = list(expand(callmark.load(read_fixture(FIXTURES / name))))
     assert [callmark.grade(list(case.expected), [call]).metrics["call.score"] for case, call in zip(cases, CALLS, strict=True)] == [1.0] * 9
     for target in ("openai", "anthropic", "sharegpt"):
         converted = tmp_path / f"{target}.jsonl"
         done = cli("convert", FIXTURES / name, "-o", converted, "--to", target)
         assert done.status == 0, done.err
-        assert [(call.name, call.arguments) for row in callmark.load(converted) for call in row.calls] == [
+        assert [(call.name, call.arguments) for row in read_fixture(converted) for call in row.calls] == [
             (call.name, call.arguments) for call in CALLS
         ]

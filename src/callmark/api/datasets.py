@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 
 from callmark import registry
+from callmark.api.drafting import Drafting
 from callmark.api.expanding import refuse_inlining
 from callmark.api.rejects import RejectsFile
 from callmark.api.unchanged import RowsFile
@@ -306,13 +307,15 @@ def convert(
     rewrite: bool = False,
     skip_bad: bool = False,
     rejects: str | PathLike[str] | RejectsFile | None = None,
+    config: str | None = None,
 ) -> ConversionResult:
     """Convert a dataset to another format.
 
         result = callmark.convert("sharegpt.jsonl", to="openai", out="openai.jsonl")
         print(result.written, result.notes)
 
-    No call, id or result is lost. Rows already in the target format are written unchanged.
+    No call, id or result is lost. Rows already in the target format are written unchanged. To `scenarios`, conversations become drafts:
+    the messages of the user, and the calls that change something as expected calls.
 
     Args:
         dataset: The dataset.
@@ -321,6 +324,7 @@ def convert(
         rewrite: Rewrite rows already in the target format, for example to add tools from a separate file.
         skip_bad: Skip rows that the target format cannot represent, and count them as `unwritten`.
         rejects: File for these rows, each with the reason.
+        config: Path of the configuration file; `callmark.toml` by default. For drafts, `[tools] read_only` lists tools that change nothing.
 
     Returns:
         The counts and notes about generated ids, replaced ids and dropped keys.
@@ -332,6 +336,7 @@ def convert(
     """
     target = check_target_format(to)
     conversion = Conversion(target, rewrite=rewrite)
+    drafting = Drafting(read_grading_settings(config).read_only) if target.drafts_cases else None
     rows = unwritten = 0
     with ExitStack() as stack:
         rejected = rejects if isinstance(rejects, RejectsFile) else stack.enter_context(RejectsFile(rejects))
@@ -344,7 +349,8 @@ def convert(
         for row in opened:
             rows += 1
             try:
-                line = conversion.line(row, opened.format)
+                source = drafting.draft(row) if drafting is not None and not isinstance(row, Case) else row
+                line = conversion.line(source, opened.format)
             except BadInput as error:
                 if not skip_bad:
                     raise BrokenRow(end_sentence(f"{row.place}: {error}"), error.hint) from None
@@ -353,7 +359,15 @@ def convert(
                 continue
             if line is not None:
                 output.line(line)
-    return ConversionResult(target.name, target.title, rows, output.lines, unwritten, conversion.counts(), conversion.notes())
+    return ConversionResult(
+        target.name,
+        target.title,
+        rows,
+        output.lines,
+        unwritten,
+        conversion.counts(),
+        [*conversion.notes(), *(drafting.notes() if drafting is not None else ())],
+    )
 
 
 def refuse_pipe(path: str) -> None:
@@ -380,7 +394,7 @@ def _unchanged_rows(dataset: Dataset, parts: Split) -> Iterator[tuple[int, Conve
         yield from enumerate(dataset)
         return
     indexes = {number: index for index, number in enumerate(parts.numbers)}
-    if dataset.format.define is None:
+    if dataset.format.is_row_wise:
         yield from ((indexes[number], line) for number, line in open_rows(dataset.path, split=dataset.split) if number in indexes)
         return
     on_bad, dataset.on_bad = dataset.on_bad, lambda bad: None  # bad rows were reported when the dataset was split

@@ -23,6 +23,7 @@ from callmark.wording import pluralize
     examples=(
         "callmark convert train.jsonl -o train.anthropic.jsonl --to anthropic",
         "callmark convert sharegpt.jsonl.zst -o train.jsonl --to openai --skip-bad",
+        "callmark convert traces.jsonl -o drafts.jsonl --to scenarios",
     ),
 )
 @argument("file", metavar="FILE", text=DATASET)
@@ -44,12 +45,16 @@ from callmark.wording import pluralize
     help=OUT_FILE,
 )
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file; for drafts, its [tools] read_only.")
 @dataset_options(rejects="Save rows that cannot be read or converted to FILE, with the reason for each (needs --skip-bad).")
-def command(file: str, out: str, target: str, as_json: bool, options: DatasetOptions) -> None:
+def command(file: str, out: str, target: str, as_json: bool, config: str | None, options: DatasetOptions) -> None:
     """Convert a dataset to another format.
 
     Every call, call ID and tool result is preserved. Fields that the target format does not support are dropped and reported. Rows that are
     already in the target format are copied unchanged.
+
+    With --to scenarios, each conversation becomes the draft of a scenario: the user's messages, and the calls that change something as
+    expected calls.
     """
     from callmark.api.datasets import check_target_format, convert
 
@@ -58,7 +63,8 @@ def command(file: str, out: str, target: str, as_json: bool, options: DatasetOpt
     refuse_same_file(file=file, out=out, rejects=options.rejects)
     with options.reader() as reader:
         dataset = reader.open(file)
-        result = convert(dataset, to=target, out=out, rewrite=options.tools is not None, skip_bad=options.skip_bad, rejects=reader.rejects)
+        rewrite = options.tools is not None
+        result = convert(dataset, to=target, out=out, rewrite=rewrite, skip_bad=options.skip_bad, rejects=reader.rejects, config=config)
     if as_json:
         import msgspec
 

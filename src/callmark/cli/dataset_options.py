@@ -108,6 +108,8 @@ class DatasetReader:
         self.rejects.__exit__(kind, error, trace)
         for left_out in (dataset.left_out for dataset in self._opened if dataset.left_out):
             print_warning(f"ignored: {', '.join(f'{what} ({count:,})' for what, count in left_out.items())}.")
+        for missing in (dataset.not_captured for dataset in self._opened if dataset.not_captured):
+            print_warning(f"not captured: {', '.join(f'{what} ({count:,})' for what, count in missing.items())}.")
         if self.bad_rows:
             from callmark.reporting.safety import escape_breaks
 

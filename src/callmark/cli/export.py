@@ -1,4 +1,4 @@
-"""`callmark export`: write a standalone grader, a batch file, the results of a run, or its notebooks."""
+"""`callmark export`: write a standalone grader, a batch file, or the results of a run as a table, notebooks or events."""
 
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 @click.group(
     "export",
     cls=Group,
-    titles={"Commands": ("results", "notebook", "batch", "grader")},
+    titles={"Commands": ("results", "notebook", "otel", "batch", "grader")},
     examples=("callmark export results runs/base --to csv", "callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl"),
 )
 def command() -> None:
-    """Export results, notebooks, batch requests or a grader."""
+    """Export results, notebooks, OpenTelemetry events, batch requests or a grader."""
 
 
 @command.command(cls=Command, examples=("callmark export grader -o grader.py",))
@@ -113,3 +113,25 @@ def notebook(run: str, out: str) -> None:
     opened = open_run(run)
     paths = " and ".join(escape_breaks(str(path)) for path in export_notebooks(opened, out))
     click.echo(f"{escape_breaks(opened.label)} → {paths}")
+
+
+@command.command(cls=Command, examples=("callmark export otel runs/base -o base.otlp.jsonl",))
+@argument("run", metavar="RUN", text="Run folder.")
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
+def otel(run: str, out: str) -> None:
+    """Write the grades of a run as OpenTelemetry events (OTLP JSON).
+
+    One gen_ai.evaluation.result event per prediction and metric, in requests that the collector's file receiver reads. Grades of cases that
+    were cut from traces carry the trace or the conversation that they are about.
+    """
+    from callmark.api.runs import open_run
+    from callmark.api.telemetry import export_otel
+    from callmark.reporting.safety import escape_breaks
+    from callmark.runs.evaluation_events import evaluation_events
+    from callmark.wording import pluralize
+
+    opened = open_run(run)
+    export_otel(opened, out)
+    if out != "-":
+        events = sum(1 for _ in evaluation_events(opened))
+        click.echo(f"{pluralize(events, 'event')} → {escape_breaks(out)}")

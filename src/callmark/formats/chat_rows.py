@@ -125,11 +125,13 @@ class Turn:
         self.parts: list[Fields] = []
         self.calls: list[Call] = []
         self.thinking: list[str] = []
+        self.has_results = False
         self._messages: list[Fields] = []
 
     def add_result(self, result: Fields) -> None:
         """Add a result, after what was collected."""
         self.finish_message()
+        self.has_results = True
         self._messages.append(result)
 
     def finish_message(self) -> None:

@@ -21,6 +21,7 @@ from callmark.formats.bare_lists import wrap_list
 from callmark.formats.detect import detect_format, find_format, format_by_extension, split_container
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.items import Items
+from callmark.formats.joining import Join, PieceStore, Refused, refused_row
 from callmark.formats.problems import explain, refuse_unreadable
 from callmark.formats.row_source import RowSource, open_rows
 from callmark.formats.rows import Rows, Split
@@ -35,7 +36,7 @@ _SHOWN_ROWS = 5  # in a notebook
 _SHOWN_CALLS = 300  # characters of the calls in each of these rows
 _MAX_DETECTED = 1000  # rows tried before format detection gives up
 
-_Row = bytes | Conversation
+_Row = bytes | Conversation | Refused
 
 
 class BadRow(Struct, frozen=True):
@@ -130,9 +131,17 @@ class Dataset:
         self.unknown_parts.clear()
         self._context.references.clear()
         self._context.left_out.clear()
+        self._context.not_captured.clear()
         definitions = 0
         own_part, parts = self.part
         place, define, digest = rows.place, self.format.define, self._hash
+        if self.format.join is not None:
+            file_name = rows.name if self._items is None else ""
+            numbered = self._joined(numbered, self.format.join)
+
+            def place(number: int) -> Place:
+                return Place(file_name, number, "conversation")
+
         try:
             for index, (number, row) in enumerate(numbered):
                 if digest is not None:
@@ -159,15 +168,52 @@ class Dataset:
             raise self._no_rows(rows.name, definitions)
         self.is_read = True
 
+    def _joined(self, numbered: Iterator[tuple[int, _Row]], join: Join) -> Iterator[tuple[int, _Row]]:
+        """Yield the conversations that the parts in all rows make, numbered from 1. A row that cannot be read is reported."""
+        first: list[_Row] = []
+        with PieceStore() as store:
+            for number, row in numbered:
+                if not isinstance(row, bytes):
+                    first.append(row)
+                    continue
+                try:
+                    for piece in join.pieces(row):
+                        store.add(piece)
+                except (ValueError, RecursionError, BadInput) as error:
+                    assert self._rows is not None
+                    if self.on_bad is None or self.part[0] == 0:  # of several readers of a file, the first one reports it
+                        self._report_bad(self._rows.place(number), row, error)
+            yield from enumerate(chain(first, self._conversations(store, join)), 1)
+
+    def _conversations(self, store: PieceStore, join: Join) -> Iterator[_Row]:
+        """Yield the conversations in each group; if a group cannot be read, it is refused."""
+
+        def count(what: str) -> None:
+            self._context.not_captured[what] += 1
+
+        for pieces in store.groups():
+            if isinstance(pieces, Refused):
+                yield pieces
+                continue
+            try:
+                found = list(join.conversations(pieces, count))
+            except (ValueError, RecursionError, BadInput) as error:
+                hint = error.hint if isinstance(error, BadInput) else ""
+                found = [Refused(BadInput(explain(b"{}", error), hint), refused_row(pieces))]
+            yield from found
+
     def digest(self) -> str:
         """Return the digest of all rows, after a complete iteration; empty if the dataset was opened without `digest`."""
         return f"xxh3:{self._hash.hexdigest()}" if self._hash is not None else ""
 
     def counts(self) -> dict[str, Any]:
-        """Return the format and the counts of the last iteration, for JSON output. `unknown_parts` and `no_calls` only if there are any."""
+        """Return the format and the counts of the last iteration, for JSON output. `unknown_parts`, `not_captured` and `no_calls` only if
+        there are any."""
         counts: dict[str, Any] = {"format": self.format.name, "bad_rows": self.bad_rows, "repaired_rows": self.repaired_rows}
         if self.unknown_parts:
             counts["unknown_parts"] = dict(self.unknown_parts)
+        if self.not_captured:
+            counts["not_captured"] = self.not_captured
         return counts if self.has_calls or not self.is_read else {**counts, "no_calls": True}
 
     def __enter__(self) -> Self:
@@ -207,6 +253,11 @@ class Dataset:
         return dict(self._context.left_out)
 
     @property
+    def not_captured(self) -> dict[str, int]:
+        """What the recording of the last iteration lacks, with its number."""
+        return dict(self._context.not_captured)
+
+    @property
     def default_tools(self) -> bytes:
         """The JSON of the tools for rows that have none; empty if no such tools were given."""
         raw_tools, tools = self._context.default_tools
@@ -237,7 +288,7 @@ class Dataset:
         conversations = 0
         try:
             for number, row in numbered:
-                if isinstance(row, Conversation):
+                if not isinstance(row, bytes):
                     conversations += 1
                     continue
                 seen.append((number, row))
@@ -273,6 +324,9 @@ class Dataset:
 
     def _read(self, place: Place, row: _Row) -> Conversation | None:
         """Return the conversation in a row; None for a bad row, which is reported."""
+        if isinstance(row, Refused):
+            self._report_bad(place, row.row, row.reason)
+            return None
         if isinstance(row, bytes):
             conversation = self._read_text(place, row)
             if conversation is None:
@@ -379,8 +433,8 @@ def _new_hash() -> Any:
 
 
 def _hashed_text(row: Any) -> bytes:
-    """Return the bytes that a conversation built in Python contributes to the digest."""
-    return row.original.row or repr(row).encode("utf-8", "backslashreplace")
+    """Return the bytes that a conversation built in Python, or one that is refused, contributes to the digest."""
+    return row.row if isinstance(row, Refused) else row.original.row or repr(row).encode("utf-8", "backslashreplace")
 
 
 def _reject_surrogates(conversation: Conversation) -> Conversation:

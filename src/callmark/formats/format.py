@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from callmark.calls.toolsets import ToolListCache
 from callmark.formats.delta_reader import DeltaReader
+from callmark.formats.joining import Join
 from callmark.formats.references import References
 from callmark.types import Case, Conversation, Place, Prediction, Tool
 
@@ -31,6 +32,7 @@ class ReadContext:
         self.delta = DeltaReader(self.default_tools)
         self.references = References()
         self.left_out: Counter[str] = Counter()  # what the rows have that is not part of the data, such as calls that are not the agent's
+        self.not_captured: Counter[str] = Counter()  # what a recording lacks, such as results of calls
         self._toolsets = ToolListCache()
 
     def read_tools(self, text: bytes) -> ToolList:
@@ -61,6 +63,8 @@ class Format(Struct, frozen=True):
             `context.references`.
         split: For files that hold many rows in one object: `split(row)` returns the rows in an object that is such a container, and None
             for a row.
+        join: For files in which the parts of a conversation are anywhere in the file, such as the spans of a trace: what is in a row, and
+            how the parts of all rows become conversations. `read` and `read_case` then get the rows that it returns.
         write: `write(conversation)` returns one line without a line break, and raises `BadInput` for anything the format cannot represent.
             None if the format can only be read.
         extensions: File extensions of this format. They take precedence over detection.
@@ -68,6 +72,7 @@ class Format(Struct, frozen=True):
             case. A prediction without a case id belongs to the row it is in.
         has_predictions: Whether each row is such a recording, but its prediction is in a shape that `grade` reads from any file.
         writes_cases: Whether the format holds only cases: `convert` then writes the cases of rows that are both.
+        drafts_cases: Whether `convert` drafts a case of this format from a conversation.
         leftover_keys: `leftover_keys(row)` returns the keys that other formats have no field for; `convert` reports them as dropped.
         keeps_source_messages: Whether messages are written as they were read.
         needs_call_ids: Whether every call needs an id; `convert` reports generated ids.
@@ -85,13 +90,20 @@ class Format(Struct, frozen=True):
     read_prediction: Callable[[bytes], Prediction] | None = None
     has_predictions: bool = False
     writes_cases: bool = False
+    drafts_cases: bool = False
     leftover_keys: Callable[[bytes], Iterable[str]] | None = None
     define: Callable[[bytes, Place, ReadContext], bool] | None = None
     split: Callable[[bytes], Sequence[bytes | Raw] | None] | None = None
+    join: Join | None = None
     keeps_source_messages: bool = False
     needs_call_ids: bool = False
     needs_result_ids: bool = False
     call_id_pattern: re.Pattern[str] | None = None
+
+    @property
+    def is_row_wise(self) -> bool:
+        """Whether each row of a file is one row of the dataset, and can be read without the others."""
+        return self.define is None and self.join is None
 
     @property
     def recorded(self) -> bool:

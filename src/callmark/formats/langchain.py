@@ -95,7 +95,8 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
     """Return the conversation in a row, with its messages converted to the OpenAI form."""
     fields = read_row(row)
     if "inputs" in fields:
-        found, tools = _read_run(fields)
+        given, returned, tools = _read_run(fields)
+        found = _joined(given, returned)
     elif "messages" in fields:
         found, tools = _placed(fields["messages"], "messages"), bytes(fields.get("tools", b""))
     else:
@@ -117,8 +118,17 @@ def _placed(raw: Raw, where: str) -> _PlacedMessages:
     return [(item, f"{where}[{index}]") for index, item in enumerate(items)]
 
 
-def _read_run(fields: Members) -> tuple[_PlacedMessages, bytes]:
-    """Return the messages of a run, its input and then its output, and its tools."""
+def read_run(fields: Members) -> tuple[list[bytes], list[bytes], bytes]:
+    """Return the messages of a run in the OpenAI form, those of its input and those of its output, and its tools."""
+    given, returned, tools = _read_run(fields)
+    before, after = (
+        [msgspec.json.encode(message) for raw, where in found for message in _read_message(raw, where)] for found in (given, returned)
+    )
+    return before, after, tools
+
+
+def _read_run(fields: Members) -> tuple[_PlacedMessages, _PlacedMessages, bytes]:
+    """Return the messages of a run, those of its input and those of its output, and its tools."""
     inputs = read_object(fields["inputs"], "inputs")
     outputs = read_object(fields["outputs"], "outputs") if "outputs" in fields else {}
     given: _PlacedMessages = []
@@ -130,7 +140,7 @@ def _read_run(fields: Members) -> tuple[_PlacedMessages, bytes]:
         problem = "got them only as text" if "prompts" in inputs else f"got {', '.join(inputs)[:80] or 'no keys'}"
         raise BadInput(f"inputs: expected messages, {problem}")
     returned = _outputs(outputs)
-    return _joined(given, returned), _run_tools(fields, inputs)
+    return given, returned, _run_tools(fields, inputs)
 
 
 def _input(raw: Raw, where: str) -> _PlacedMessages:

@@ -200,4 +200,4 @@ def detect(fields: Mapping[str, Raw]) -> float:
     return 0.6 if "expected_function_calls" in fields else 0.0
 
 
-FORMAT = Format("scenarios", "scenarios", detect, read, write, writes_cases=True)
+FORMAT = Format("scenarios", "scenarios", detect, read, write, writes_cases=True, drafts_cases=True)

@@ -117,7 +117,7 @@ class RunCases:
         # the suffix `~2` of a repeated conversation id depends on the rows before it
         has_unique_name = not (self._info.expanded and "~" in (conversation or "~"))
         row_format = find_format(self._info.format)
-        if has_unique_name and not row_format.recorded and row_format.define is None:
+        if has_unique_name and not row_format.recorded and row_format.is_row_wise:
             context = self._read_context()
             expanded = self._info.expanded
             for at, row in self._rows_with_id((conversation if expanded else case) or "", source_row, context):

@@ -98,3 +98,8 @@ def method_of(tool: Tool) -> Method:
             if form in _METHODS and form != "return":  # `Returns the …` reads
                 return _METHODS[form]
     return "get"
+
+
+def only_reads(tool: Tool) -> bool:
+    """Return whether a tool is known to change nothing: it is declared read-only, or the verb in its name says so."""
+    return tool.read_only or _METHODS.get(find_verb(tool)) == "get"
