@@ -1,0 +1,58 @@
+"""The grader as a reward for training: TRL, verifiers, and the Python graders of OpenAI and Azure AI Foundry.
+
+    from callmark.rewards import Reward, stress
+
+    reward = Reward()                                   # call.score of each completion
+    GRPOTrainer(…, reward_funcs=reward)                 # TRL, with the columns expected_output and tools
+    print(stress(reward, "eval.jsonl"))                 # what degenerate policies earn
+
+`callmark.rewards.verifiers` has the taskset for verifiers.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from callmark.rewards.environment import Environment
+    from callmark.rewards.prompts import prompts
+    from callmark.rewards.python_grader import check_grader, multi_grader, python_grader
+    from callmark.rewards.reward import Reward
+    from callmark.rewards.stress import POLICIES, PolicyReward, StressReport, stress
+
+_MODULES = {
+    "Environment": "environment",
+    "POLICIES": "stress",
+    "PolicyReward": "stress",
+    "Reward": "reward",
+    "StressReport": "stress",
+    "check_grader": "python_grader",
+    "multi_grader": "python_grader",
+    "prompts": "prompts",
+    "python_grader": "python_grader",
+    "stress": "stress",
+}
+
+__all__ = [
+    "POLICIES",
+    "Environment",
+    "PolicyReward",
+    "Reward",
+    "StressReport",
+    "check_grader",
+    "multi_grader",
+    "prompts",
+    "python_grader",
+    "stress",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'callmark.rewards' has no attribute {name!r}")
+    value = getattr(import_module(f"callmark.rewards.{_MODULES[name]}"), name)
+    globals()[name] = value  # instead of the submodule of the same name
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
