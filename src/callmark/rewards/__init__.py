@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callmark.rewards.environment import Environment
-    from callmark.rewards.prompts import prompts
     from callmark.rewards.python_grader import check_grader, multi_grader, python_grader
     from callmark.rewards.reward import Reward
-    from callmark.rewards.stress import POLICIES, PolicyReward, StressReport, stress
+    from callmark.rewards.policies import POLICIES
+    from callmark.rewards.stress_test import PolicyReward, StressReport, stress
 
 _MODULES = {
     "Environment": "environment",
-    "POLICIES": "stress",
-    "PolicyReward": "stress",
+    "POLICIES": "policies",
+    "PolicyReward": "stress_test",
     "Reward": "reward",
-    "StressReport": "stress",
+    "StressReport": "stress_test",
     "check_grader": "python_grader",
     "multi_grader": "python_grader",
-    "prompts": "prompts",
+    
     "python_grader": "python_grader",
-    "stress": "stress",
+    "stress": "stress_test",
 }
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "StressReport",
     "check_grader",
     "multi_grader",
-    "prompts",
     "python_grader",
     "stress",
 ]

@@ -23,7 +23,7 @@ class EventLoop:
         self._thread = Thread(target=self._loop.run_forever, name="callmark-environment", daemon=True)
         self._thread.start()
         self._kept: list[tuple[asyncio.Event, Future[None]]] = []
-        self._started: list[asyncio.Task[Any]] = []
+        self._started: set[asyncio.Task[Any]] = set()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine in the loop, and return its result."""
@@ -32,7 +32,7 @@ class EventLoop:
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
         """Start a task in the loop; it is canceled when the loop stops. Once the loop has stopped, nothing is started."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(lambda: self._started.append(self._loop.create_task(work())))
+            self._loop.call_soon_threadsafe(self._start, work)
 
     def keep(self, enter: Callable[[AsyncExitStack], Awaitable[None]]) -> None:
         """Open something with `enter(stack)` in a task that closes it when the loop stops. An error while opening is raised."""
@@ -70,7 +70,13 @@ class EventLoop:
         if not self._thread.is_alive():
             self._loop.close()
 
+    def _start(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        task = self._loop.create_task(work())
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+
     async def _cancel_started(self) -> None:
-        for task in self._started:
+        started = list(self._started)
+        for task in started:
             task.cancel()
-        await asyncio.gather(*self._started, return_exceptions=True)
+        await asyncio.gather(*started, return_exceptions=True)
