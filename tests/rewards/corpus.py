@@ -119,7 +119,8 @@ def _llama(call: dict[str, Any]) -> str:
 
 def _qwen_coder(call: dict[str, Any]) -> str:
     parameters = "".join(
-        f"<parameter={key}>\n{value if isinstance(value, str) else json.dumps(value)}\n</parameter>\n" for key, value in call["arguments"].items()
+        f"<parameter={key}>\n{value if isinstance(value, str) else json.dumps(value)}\n</parameter>\n"
+        for key, value in call["arguments"].items()
     )
     return f"<tool_call>\n<function={call['name']}>\n{parameters}</function>\n</tool_call>\n"
 

@@ -184,11 +184,11 @@ def export_training(
         The counts: rows, failed cases, what was left out and why.
 
     Raises:
-        BadInput: Neither `test` nor `allow_test` is given, the runs are on the evaluation file itself, their cases are missing, have changed
-            or are scenarios (except for `regression`), or nothing can be exported.
+        BadInput: Neither `test` nor `allow_test` is given, the runs are on the evaluation file itself, their cases are missing, have
+            changed or are scenarios (except for `regression`), or nothing can be exported.
         StorageError: The file cannot be written.
     """
-    given = [runs] if isinstance(runs, str | PathLike) else list(runs)
+    given: Sequence[RunSource] = [runs] if isinstance(runs, str | PathLike | Run) else runs
     opened = [open_run(run) for run in given]
     for run in opened:
         refuse_run_file(run, fspath(out))

@@ -15,7 +15,8 @@ _MAX_TOOLS = 8
 def show_training(console: Console, report: TrainingReport, out: str) -> None:
     """Print the report."""
     target = escape_breaks(out) if out != "-" else "standard output"
-    head = f"{pluralize(report.rows, 'row')} → {target}   ({_TITLES[report.kind]} from {report.failed:,} failed of {pluralize(report.cases, 'case')})"
+    origin = f"{_TITLES[report.kind]} from {report.failed:,} failed of {pluralize(report.cases, 'case')}"
+    head = f"{pluralize(report.rows, 'row')} → {target}   ({origin})"
     console.print(head, style="bold", soft_wrap=True)
     for tool, rows in list(report.by_tool.items())[:_MAX_TOOLS]:
         console.print(f"  {rows:>5,} {one_line(tool, 80) or '(no call)'}")

@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callmark.rewards.environment import Environment
+    from callmark.rewards.policies import POLICIES
     from callmark.rewards.python_grader import check_grader, multi_grader, python_grader
     from callmark.rewards.reward import Reward
-    from callmark.rewards.policies import POLICIES
-    from callmark.rewards.stress_test import PolicyReward, StressReport, stress
+    from callmark.rewards.stress_testing import PolicyReward, StressReport, stress
 
 _MODULES = {
     "Environment": "environment",
     "POLICIES": "policies",
-    "PolicyReward": "stress_test",
+    "PolicyReward": "stress_testing",
     "Reward": "reward",
-    "StressReport": "stress_test",
+    "StressReport": "stress_testing",
     "check_grader": "python_grader",
     "multi_grader": "python_grader",
-    
     "python_grader": "python_grader",
-    "stress": "stress_test",
+    "stress": "stress_testing",
 }
 
 __all__ = [

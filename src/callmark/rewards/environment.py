@@ -6,7 +6,7 @@ toolboxes are those of `callmark.simulate`; a failure that is not the model's gi
 """
 
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from os import PathLike, fspath
 from types import FunctionType
@@ -110,8 +110,8 @@ class Environment:
         return self._kind()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per scenario for a dataset: its `id`, which `reset` gets, and a `prompt` with the system prompt, to which TRL appends
-        the user's first message.
+        """Return one row per scenario for a dataset: its `id`, which `reset` gets, and a `prompt`, to which TRL appends the user's first
+        message.
         """
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [{"id": case, "prompt": [*system, {"role": "user", "content": ""}]} for case in self.scenarios]
@@ -220,5 +220,3 @@ def _read_scenarios(scenarios: str | PathLike[str] | Sequence[Case]) -> list[Cas
     if len({case.id for case in found}) < len(found):
         raise BadInput(f"{name}: two scenarios have the same ID")
     return found
-
-

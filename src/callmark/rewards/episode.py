@@ -5,7 +5,7 @@ All of it runs in one task of the event loop, because a toolbox is closed in the
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from callmark.models.model import ModelError
 from callmark.rewards.event_loop import EventLoop
@@ -13,6 +13,7 @@ from callmark.simulation.session import Session, State, Toolbox, ToolSource, Use
 from callmark.simulation.states import expected_changes, with_reached
 from callmark.types import Call, Case, EndStates, Message, Prediction
 
+T = TypeVar("T")
 _Job = Callable[[Toolbox], Awaitable[Any]]
 _CALL_ID = "call_{}"
 
@@ -40,7 +41,7 @@ class Episode:
             self._before = await toolbox.state()
             return await self._user_turn()
 
-        return self._do(first)
+        return self._do(first, otherwise="")
 
     def call(self, call: Call) -> str:
         """Execute a tool call, and return the result as the model reads it."""
@@ -54,7 +55,7 @@ class Episode:
             self._messages.append(Message("tool", result.text, (), made.id, made.name))
             return result.text
 
-        return self._do(execute)
+        return self._do(execute, otherwise="")
 
     def send(self, text: str) -> str:
         """Send the model's message to the user, and return the reply; empty once the user has left."""
@@ -63,13 +64,13 @@ class Episode:
         async def answer(toolbox: Toolbox) -> str:
             return "" if self._is_over else await self._user_turn()
 
-        return self._do(answer)
+        return self._do(answer, otherwise="")
 
     def prediction(self, *, with_states: bool) -> Prediction:
         """Return the conversation so far; with an error if something failed that is not the model's doing."""
         states: EndStates | None = None
         if with_states and not self._error:
-            states = self._do(self._end_states)
+            states = self._do(self._end_states, otherwise=None)
         calls, transcript = tuple(self._calls), tuple(self._messages)
         text = next((message.text for message in reversed(transcript) if message.role == "assistant" and message.text), "")
         return Prediction(self.case.id, calls=calls, text=text, error=self._error, transcript=transcript, states=states)
@@ -99,9 +100,9 @@ class Episode:
         while (asked := await self._jobs.get()) is not None:
             asked[1].set_exception(ModelError(error))
 
-    def _do(self, job: _Job) -> Any:
-        async def ask() -> Any:
-            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    def _do(self, job: Callable[[Toolbox], Awaitable[T]], *, otherwise: T) -> T:
+        async def ask() -> T:
+            answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
             await self._jobs.put((job, answer))
             return await answer
 
@@ -109,7 +110,7 @@ class Episode:
             return self._loop.run(ask)
         except ModelError as error:
             self._error = self._error or str(error)
-            return ""
+            return otherwise
 
     async def _user_turn(self) -> str:
         if self._turns_left <= 0:

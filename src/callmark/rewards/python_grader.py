@@ -90,7 +90,11 @@ def check_grader(grader: Mapping[str, Any]) -> None:
 def _grader(reward: Reward, metric: str, name: str, image_tag: str) -> dict[str, Any]:
     if metric not in _METRICS:
         raise BadInput(f"{metric} cannot be exported as a Python grader", f"Metrics that can: {', '.join(_METRICS)}.")
-    unsupported = {"match": reward.match, "evaluators": reward.evaluators, "options": {key: value for key, value in reward.options.items() if key != "call"}}
+    unsupported = {
+        "match": reward.match,
+        "evaluators": reward.evaluators,
+        "options": {key: value for key, value in reward.options.items() if key != "call"},
+    }
     for field, value in unsupported.items():
         if value:
             raise BadInput(f"a reward with {field} cannot be exported as a Python grader")

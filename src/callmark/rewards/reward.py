@@ -128,7 +128,9 @@ class Reward(Struct, frozen=True, dict=True, kw_only=True):
         case = scorer.reader.read(expected_output, tools, prompt, padded=padded, index=index)
         outcome = scorer.score(case, completion, malformed=self.malformed, error=self.error)
         if outcome.kind == "evaluator_error":
-            warnings.warn(f"reward {self.__name__}: an evaluator failed, so the completion earns {self.malformed:g}: {outcome.reason}", stacklevel=2)
+            warnings.warn(
+                f"reward {self.__name__}: an evaluator failed, so the completion earns {self.malformed:g}: {outcome.reason}", stacklevel=2
+            )
         return outcome
 
     @cached_property

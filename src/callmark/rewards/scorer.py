@@ -73,12 +73,11 @@ class Scorer:
             prediction = read_completion(completion, case.tools)
         except BadInput as problem:  # a part of a message that may be a call, but is not known
             return Outcome(malformed, "unrecognized", reason=str(problem))
-        if is_unrecognized(prediction):
-            return Outcome(malformed, "unrecognized", reason=prediction.error)
         if prediction.error:
-            return Outcome(error, "error", reason=prediction.error)
+            unrecognized = is_unrecognized(prediction)
+            return Outcome(malformed if unrecognized else error, "unrecognized" if unrecognized else "error", reason=prediction.error)
         calls = prediction.calls
-        if calls and all([call.malformed for call in calls]):
+        if calls and all(call.malformed for call in calls):
             return Outcome(malformed, "malformed", calls)
         result = self._grader.grade(case, structs.replace(prediction, case=case.id)).result
         for name, failure in result.errors.items():

@@ -5,9 +5,9 @@ cannot say, such as the parts of an object, is in the description.
 """
 
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
-from types import FunctionType
 from typing import Any, Literal
 
 from callmark.calls.strict import dump
@@ -18,7 +18,7 @@ _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boole
 _PLAIN = frozenset({"string", "integer", "number", "boolean"})
 
 
-def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> FunctionType:
+def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> types.FunctionType:
     """Return a method that passes its arguments to `call(self, arguments)`. Arguments that are left out are not passed.
 
     The method accepts any arguments: those that the tool does not know are the model's mistake, which the tool answers with an error. A
@@ -50,7 +50,7 @@ def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> Fu
     method.__doc__ = _one_line(tool.description) or tool.name
     if descriptions:
         method.__doc__ += "\n\nArgs:\n" + "\n".join(descriptions)
-    assert isinstance(method, FunctionType)
+    assert isinstance(method, types.FunctionType)
     return method
 
 
@@ -61,7 +61,7 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     items = schema.get("items")
     if kind == "array" and isinstance(items, dict) and items.get("type") in _PLAIN:
-        return list[_TYPES[items["type"]]]  # type: ignore[misc]
+        return types.GenericAlias(list, (_TYPES[items["type"]],))
     return _TYPES.get(kind, Any) if isinstance(kind, str) else Any
 
 

@@ -37,14 +37,14 @@ class CallTaskData(vf.TaskData):
     """One decision point: its messages are the prompt."""
 
     expected_output: dict[str, Any]
-    tools: list[dict[str, Any]] = []
+    tools: list[dict[str, Any]] = []  # noqa: RUF012 - pydantic copies it
 
 
 class CallTaskConfig(vf.TaskConfig):
     """The reward of every task, with the fields of `Reward`."""
 
     metric: str = DEFAULT_METRIC
-    weights: dict[str, float] = {}
+    weights: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
     malformed: float = 0.0
 
     @property
@@ -58,10 +58,12 @@ class CallTask(vf.Task[CallTaskData, vf.State, CallTaskConfig]):
 
     @vf.reward
     async def call(self, trace: vf.Trace) -> float:
-        """Return the reward of the first response. Without a response, which verifiers records as an error, it is that of a malformed call."""
-        reward = _reward(self.config)
+        """Return the reward of the first response; a trace without one, which verifiers records as an error, earns `malformed`."""
         responses = trace.assistant_messages
-        earned = reward.score(plain_message(responses[0]), self.data.expected_output, tools=self.data.tools, prompt=self.messages) if responses else None
+        if not responses:
+            return self.config.malformed
+        completion, expected = plain_message(responses[0]), self.data.expected_output
+        earned = _reward(self.config).score(completion, expected, tools=self.data.tools, prompt=self.messages)
         return self.config.malformed if earned is None else earned
 
     @property
@@ -70,7 +72,7 @@ class CallTask(vf.Task[CallTaskData, vf.State, CallTaskConfig]):
         return [message_to_wire(message) for message in self.data.prompt or [] if not isinstance(message, str)]
 
     async def validate(self, runtime: Runtime) -> bool | None:
-        """Check the ground truth: each expected call is well-formed, is one of the tools, fits its schema, and earns 1 where it has no matcher."""
+        """Check the ground truth: each expected call is well-formed, is one of the tools, fits its schema, and earns 1."""
         return expected_problem(self.data.expected_output, self.data.tools) == ""
 
 
@@ -116,7 +118,9 @@ class CallHarness(vf.Harness[CallHarnessConfig]):
     ) -> ProgramResult:
         """Ask the model once. A failed request is an error of the rollout."""
         system, prompt = self.resolve_prompt(data)
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [message_to_wire(message) for message in prompt or []]
+        messages = (
+            [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [message_to_wire(message) for message in prompt or []]
+        )
         if system:
             messages = [{"role": "system", "content": system}, *messages]
         body: dict[str, Any] = {"model": ctx.model, "messages": messages}

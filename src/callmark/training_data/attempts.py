@@ -66,7 +66,11 @@ def read_attempts(runs: Sequence[Run]) -> list[AttemptedCase]:
     for run in runs:
         for case, found in _attempts_of(run):
             known = cases.setdefault(case.id, case)
-            if known is not case and (known.messages, known.instructions, known.expected) != (case.messages, case.instructions, case.expected):
+            if known is not case and (known.messages, known.instructions, known.expected) != (
+                case.messages,
+                case.instructions,
+                case.expected,
+            ):
                 raise BadInput(
                     f"{run.folder}: case {scrub(case.id)[:80]!r} differs from the case of that ID in {runs[0].folder}",
                     "Export runs on one dataset together, and others separately.",

@@ -104,7 +104,9 @@ def _said(calls: Sequence[Call], text: str) -> Message | None:
 
 
 def _broken_text(call: Call) -> str:
-    return f'<tool_call>\n{{"name": {dump(call.name)}, "arguments": {call.text}}}\n</tool_call>' if call.name else f"<tool_call>\n{call.text}"
+    return (
+        f'<tool_call>\n{{"name": {dump(call.name)}, "arguments": {call.text}}}\n</tool_call>' if call.name else f"<tool_call>\n{call.text}"
+    )
 
 
 def _example(case: Case, completion: Message, rejected: Message | None, worst: Attempt) -> Example:

@@ -13,8 +13,8 @@ from msgspec import Struct
 from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.intervals import mean_interval
 from callmark.analysis.numbers import format_estimate, format_score
-from callmark.calls.toolsets import read_tools, tools_text
 from callmark.calls.messages import message_texts
+from callmark.calls.toolsets import read_tools, tools_text
 from callmark.data.expand import expand
 from callmark.errors import BadInput
 from callmark.formats import Dataset, load
@@ -79,7 +79,9 @@ class StressReport(Struct, frozen=True):
         for row in rows:
             interval = None if row.low is None or row.high is None else (row.low, row.high)
             mean = "excluded" if row.mean is None else format_estimate(row.mean, interval)
-            lines.append(f"  {row.policy:<{width}}  {mean:<20}  {row.description}" + (f" ({row.excluded:,} excluded)" if row.excluded else ""))
+            lines.append(
+                f"  {row.policy:<{width}}  {mean:<20}  {row.description}" + (f" ({row.excluded:,} excluded)" if row.excluded else "")
+            )
         lines += [f"! {finding}" for finding in self.findings] or ["No policy earns what it should not."]
         return "\n".join(line.rstrip() for line in lines)
 
@@ -173,9 +175,7 @@ def _policy_reward(policy: Policy, cases: Sequence[Case], earned: Sequence[float
         value is not None and expected is not None and value >= expected - _TOLERANCE for value, expected in zip(earned, best, strict=True)
     )
     mean = sum(values) / len(values) if values else None
-    return PolicyReward(
-        policy.name, policy.description, policy.informed, mean, low, high, len(values), len(cases) - len(values), equal
-    )
+    return PolicyReward(policy.name, policy.description, policy.informed, mean, low, high, len(values), len(cases) - len(values), equal)
 
 
 def _findings(correct: PolicyReward, results: Sequence[PolicyReward]) -> Iterable[str]:
@@ -191,7 +191,8 @@ def _findings(correct: PolicyReward, results: Sequence[PolicyReward]) -> Iterabl
     for result in results:
         name = result.policy
         if result.excluded:
-            yield f"{name}: {result.excluded:,} of {result.excluded + result.cases:,} completions are excluded (None), so a policy can avoid a bad reward."
+            of = result.excluded + result.cases
+            yield f"{name}: {result.excluded:,} of {of:,} completions are excluded (None), so a policy can avoid a bad reward."
         if result.mean is None:
             continue
         share = (result.mean - floor) / (correct.mean - floor)
