@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 import callmark
+from callmark.formats.openai import write
 
 HOTEL = Path(callmark.__file__).parent / "worlds/hotel/hotel.jsonl"
 NUMBER, SEED = 2000, 7
@@ -32,10 +33,7 @@ class Completion(Struct, frozen=True):
 def cases() -> list[dict[str, Any]]:
     """Return the decision points as rows of an evaluation file; those that expect no call are among them."""
     dataset = callmark.load(HOTEL)
-    lines = callmark.expand(dataset, abstain=True)
-    from callmark.formats.openai import write
-
-    return [json.loads(write(case)) for case in lines]
+    return [json.loads(write(case)) for case in callmark.expand(dataset, abstain=True)]
 
 
 def completions(number: int = NUMBER, seed: int = SEED) -> Iterator[Completion]:
@@ -47,10 +45,18 @@ def completions(number: int = NUMBER, seed: int = SEED) -> Iterator[Completion]:
         row = rows[index % len(rows)]
         form = forms[(index // len(rows) + index) % len(forms)]
         expected = [call["function"] for call in row["expected_output"]["tool_calls"]]
-        calls = [{"name": call["name"], "arguments": json.loads(call["arguments"])} for call in expected]
+        calls = [{"name": call["name"], "arguments": read_arguments(call["arguments"])} for call in expected]
         calls = _changed(calls, row["tools"], random)
         completion = _message(calls, random) if form == "messages" else _text(calls, form, random)
         yield Completion(completion, row["expected_output"], row["tools"], row["messages"], form)
+
+
+def read_arguments(text: str) -> dict[str, Any]:
+    """Return arguments; those of a malformed call, of which the dataset has one, are empty."""
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
 
 
 def _changed(calls: Calls, tools: list[dict[str, Any]], random: Random) -> Calls:
