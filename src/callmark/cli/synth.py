@@ -29,6 +29,7 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     examples=(
         "callmark synth --tools tools.json -n 200 -o data",
         "callmark synth --tools 'mcp:python server.py' -n 100 -o data",
+        "callmark synth --from-faults runs/base -n 100 -o more",
         "callmark synth --scenarios-only --templates mine.yaml -o scenarios.jsonl",
     ),
 )
@@ -38,6 +39,13 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     group="Conversations",
     metavar="WORLD",
     help="World (tools and data) to generate plans for: retail, or one from an installed package.",
+)
+@option(
+    "--from-faults",
+    group="Conversations",
+    multiple=True,
+    metavar="RUN",
+    help="Only plans that use the tools, arguments and branches that failed in RUN, in proportion to the faults. Repeatable.",
 )
 @option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
 @option(

@@ -1,4 +1,4 @@
-"""Run in an environment with transformers: serve the tiny model as an OpenAI-compatible chat endpoint on loopback, until standard input closes.
+"""Run in an environment with transformers: serve the tiny model as a chat endpoint on loopback, until standard input closes.
 
     python model_server.py PROMPTS.jsonl        prints the port
 
