@@ -19,7 +19,7 @@ from callmark.models.choice import choose_models
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.models.specs import read_spec
-from callmark.rewards.python_grader import python_grader
+from callmark.rewards.grader_json import python_grader
 from callmark.rewards.reward import Reward
 from callmark.runs.batch import batch_lines
 from callmark.runs.export_results import TableFormat, export_results

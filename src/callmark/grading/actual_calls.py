@@ -87,12 +87,13 @@ def _read_response(response: Mapping[str, Any], tools: Sequence[Tool]) -> Predic
 
 
 def _read_prediction(prediction: Prediction, tools: Sequence[Tool]) -> Prediction:
-    return prediction if prediction.error or prediction.calls else _parse_text(prediction.text, tools)
+    """Return the prediction with the calls in its text. A recorded conversation has its calls already."""
+    if prediction.error or prediction.calls or prediction.transcript or not prediction.text or prediction.text.isspace():
+        return prediction
+    from callmark.formats.prediction_text import parse_prediction
+
+    return parse_prediction(prediction, "raw", parse=None, tools=tools)
 
 
 def _parse_text(text: str, tools: Sequence[Tool]) -> Prediction:
-    if not text or text.isspace():
-        return Prediction("", text=text)
-    from callmark.formats.prediction_text import parse_prediction
-
-    return parse_prediction(Prediction("", text=text), "raw", parse=None, tools=tools)
+    return _read_prediction(Prediction("", text=text), tools)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callmark.rewards.environment import Environment
+    from callmark.rewards.grader_json import check_grader, multi_grader, python_grader
     from callmark.rewards.policies import POLICIES
-    from callmark.rewards.python_grader import check_grader, multi_grader, python_grader
     from callmark.rewards.reward import Reward
     from callmark.rewards.stress_testing import PolicyReward, StressReport, stress
 
@@ -25,9 +25,9 @@ _MODULES = {
     "PolicyReward": "stress_testing",
     "Reward": "reward",
     "StressReport": "stress_testing",
-    "check_grader": "python_grader",
-    "multi_grader": "python_grader",
-    "python_grader": "python_grader",
+    "check_grader": "grader_json",
+    "multi_grader": "grader_json",
+    "python_grader": "grader_json",
     "stress": "stress_testing",
 }
 

@@ -1,6 +1,6 @@
 """Score one completion of a case with the grader: its metrics, weighted, and what kind of completion it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, structs
@@ -16,6 +16,9 @@ from callmark.types import Call, Case, Message, Prediction
 from callmark.wording import did_you_mean
 
 Kind = Literal["calls", "no_call", "malformed", "unrecognized", "error", "evaluator_error"]
+
+
+_STATE = "state."
 
 
 class Outcome(Struct, frozen=True):
@@ -89,19 +92,22 @@ class Scorer:
             (name,) = self._weights
             if name in metrics:  # the usual case, to the bit
                 return metrics[name]
-        weights = self._weights_for(case)
+        weights = self._weights_for(case, [name for name in metrics if name.startswith(_STATE)])
         total = 0.0
         for name, weight in weights.items():
             total += weight * (metrics[name] if name in metrics else _worst(self._grader.metrics.get(name)))
         return total
 
-    def _weights_for(self, case: Case) -> dict[str, float]:
-        """Return the weights of the metrics that apply to the expected calls of a case, with the same sum."""
+    def _weights_for(self, case: Case, measured: Sequence[str]) -> dict[str, float]:
+        """Return the weights of the metrics that apply to the expected calls of a case, with the same sum.
+
+        Metrics of the end state, which expected calls alone do not have, are those that were `measured`: they apply where it is known.
+        """
         known = self._applicable.get(id(case))
         if known is not None and known[0] is case:
             return known[1]
         best = self._grader.grade(case, Prediction(case.id, calls=case.expected)).result.metrics
-        applicable = {name: weight for name, weight in self._weights.items() if name in best}
+        applicable = {name: weight for name, weight in self._weights.items() if name in best or name in measured}
         if not applicable:
             names = ", ".join(self._weights)
             expected = ", ".join(map(str, case.expected)) or "no call"

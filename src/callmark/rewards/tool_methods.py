@@ -8,7 +8,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
@@ -40,7 +40,7 @@ def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> ty
             raise BadInput(f"tool {tool.name}: parameter {name!r} is not a Python name, so it cannot be a method of an environment")
         schema = properties[name] if isinstance(properties[name], dict) else {}
         hint = _type_of(schema)
-        annotations[name] = hint if name in needed else hint | None if isinstance(hint, type) else hint
+        annotations[name] = hint if name in needed or hint is Any else Optional[hint]  # noqa: UP045 - the hint is a value
         default = inspect.Parameter.empty if name in needed else None
         parameters.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotations[name]))
         descriptions.append(f"    {name}: {_description(name, schema)}")

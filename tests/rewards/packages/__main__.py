@@ -112,9 +112,7 @@ def _trl(python: Path, expected: list[float], folder: Path) -> Iterator[str]:
         written = [json.loads(line) for line in (folder / "trl" / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines()]
         if found[f"{kind}_rows"] != written:
             yield f"{kind}: datasets reads other rows than were written"
-        print(
-            f"{kind.upper()}Trainer: step {found[kind]['step']:g}, loss {found[kind]['loss']}, {len(written)} rows read as they were written"
-        )
+        print(f"{kind.upper()}Trainer: step {found[kind]['step']:g}, loss {found[kind]['loss']}, {len(written)} rows read as written")
 
 
 def _verifiers(environments: Path, expected: list[float], folder: Path) -> Iterator[str]:
