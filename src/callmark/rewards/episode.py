@@ -6,6 +6,7 @@ All of it runs in one task of the event loop, because a toolbox is closed in the
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from callmark.models.model import ModelError
 from callmark.rewards.event_loop import EventLoop
@@ -32,6 +33,7 @@ class Episode:
         self._error = ""
         self._is_over = False
         self._before: State | None = None
+        self._expected: EndStates | None = None
         self._jobs: asyncio.Queue[tuple[_Job, asyncio.Future[Any]] | None] = loop.run(_make_queue)
 
     def start(self) -> str:
@@ -127,9 +129,10 @@ class Episode:
     async def _end_states(self, toolbox: Toolbox) -> EndStates | None:
         if self._before is None:
             return None
-        async with self._source.open_toolbox(f"{self.case.id}/expected") as unused:
-            expected = await expected_changes(self.case.expected, unused)
-        return with_reached(expected, self._before, await toolbox.state())
+        if self._expected is None:
+            async with self._source.open_toolbox(f"{self.case.id}/expected/{uuid4().hex[:8]}") as unused:  # a name is never used twice
+                self._expected = await expected_changes(self.case.expected, unused)
+        return with_reached(self._expected, self._before, await toolbox.state())
 
 
 _NO_TOOLBOX: Any = None  # the messages that a user sees do not depend on the tools

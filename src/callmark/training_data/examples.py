@@ -15,10 +15,11 @@ from callmark.formats.call_ids import with_ids
 from callmark.training_data.attempts import Attempt, AttemptedCase
 from callmark.types import Call, Case, Message, Tool
 
-Skipped = Literal["matchers", "malformed", "no_reply", "silent", "same", "scenario"]
+Skipped = Literal["matchers", "malformed", "malformed_prompt", "no_reply", "silent", "same", "scenario"]
 REASONS: dict[Skipped, str] = {
     "matchers": "the expected calls have matchers, so no call can be written",
     "malformed": "an expected call is malformed",
+    "malformed_prompt": "a call in the prompt is malformed",
     "no_reply": "no call is expected, and no attempt shows a correct reply",
     "silent": "the model said nothing, so there is nothing to prefer the correct call to",
     "same": "the model made the expected calls",
@@ -84,6 +85,8 @@ def _correct(attempted: AttemptedCase) -> Message | Skipped:
     case = attempted.case
     if case.is_scenario:
         return "scenario"
+    if any(call.malformed for message in case.messages for call in message.calls):
+        return "malformed_prompt"
     if any(call.malformed for call in case.expected):
         return "malformed"
     if any(has_matcher(call.arguments) for call in case.expected):

@@ -6,6 +6,7 @@ Training on the cases of an evaluation file is refused unless that is allowed: s
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
@@ -142,7 +143,7 @@ def _test_set(runs: Sequence[Run], test: str | None, *, allow_test: bool) -> Tes
     if test is None:
         if allow_test:
             return None
-        name = runs[0].info.dataset.name
+        name = Path(runs[0].info.dataset.name).name
         raise BadInput(
             f"{runs[0].folder}: its failures are cases of {name}; training on them would make {name} useless as a test",
             "Pass --test FILE with the cases that are kept for tests, or --allow-test if this file is not one.",
