@@ -161,6 +161,7 @@ bench: $(VENV)/developed           ## measure the speed of data, grading and run
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/grade_files.py
 	$(BIN)/python benchmarks/running.py
+	$(BIN)/python benchmarks/rewards.py
 
 bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/installed $(PEERS)/adk/installed $(PEERS)/inspect/installed   ## compare the speed with BFCL, agentevals, google-adk and inspect-ai
 	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python
