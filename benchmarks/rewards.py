@@ -15,8 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the corpus of the tests
 
-from callmark.rewards import Reward
 from tests.rewards.corpus import Completion, completions
+
+from callmark.rewards import Reward
 
 LEAST = 5000  # rewards per second
 

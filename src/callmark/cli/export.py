@@ -49,8 +49,8 @@ def grader(out: str, as_json: bool) -> None:
     cls=Command,
     examples=(
         "callmark export training runs/base --as sft --test eval.jsonl -o sft.jsonl",
-        "callmark export training runs/base --as dpo --to trl --test eval.jsonl -o dpo.jsonl",
-        "callmark export training runs/base runs/tuned --as regression -o regression.jsonl",
+        "callmark export training runs/base --as dpo --test eval.jsonl -o dpo.jsonl",
+        "callmark export training runs/base --as regression -o failed.jsonl",
     ),
 )
 @argument("runs", metavar="RUN...", nargs=-1, required=True, text="Run folders, on the same cases.")

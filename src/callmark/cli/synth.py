@@ -29,7 +29,6 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     examples=(
         "callmark synth --tools tools.json -n 200 -o data",
         "callmark synth --tools 'mcp:python server.py' -n 100 -o data",
-        "callmark synth --from-faults runs/base -n 100 -o more",
         "callmark synth --scenarios-only --templates mine.yaml -o scenarios.jsonl",
     ),
 )

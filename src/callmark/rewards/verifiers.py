@@ -16,7 +16,6 @@ from typing import Any
 import httpx
 import msgspec
 import verifiers.v1 as vf
-from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
 from callmark.calls.toolsets import tool_fields
@@ -61,15 +60,15 @@ class CallTask(vf.Task[CallTaskData, vf.State, CallTaskConfig]):
         """Return the reward of the first response; a trace without one, which verifiers records as an error, earns `malformed`."""
         responses = trace.assistant_messages
         if not responses:
-            return self.config.malformed
+            return float(self.config.malformed)
         completion, expected = plain_message(responses[0]), self.data.expected_output
         earned = _reward(self.config).score(completion, expected, tools=self.data.tools, prompt=self.messages)
-        return self.config.malformed if earned is None else earned
+        return float(self.config.malformed) if earned is None else earned
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the prompt, as a chat request has them."""
-        return [message_to_wire(message) for message in self.data.prompt or [] if not isinstance(message, str)]
+        return [chat_message(message) for message in self.data.prompt or [] if not isinstance(message, str)]
 
     async def validate(self, runtime: Runtime) -> bool | None:
         """Check the ground truth: each expected call is well-formed, is one of the tools, fits its schema, and earns 1."""
@@ -118,9 +117,7 @@ class CallHarness(vf.Harness[CallHarnessConfig]):
     ) -> ProgramResult:
         """Ask the model once. A failed request is an error of the rollout."""
         system, prompt = self.resolve_prompt(data)
-        messages = (
-            [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [message_to_wire(message) for message in prompt or []]
-        )
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [chat_message(message) for message in prompt or []]
         if system:
             messages = [{"role": "system", "content": system}, *messages]
         body: dict[str, Any] = {"model": ctx.model, "messages": messages}
@@ -144,9 +141,17 @@ def task_data(case: Case) -> CallTaskData:
     )
 
 
+def chat_message(message: Any) -> dict[str, Any]:
+    """Return any message of a prompt as a chat request has it."""
+    if message.role == "assistant":
+        return plain_message(message)
+    fields = message.model_dump(exclude_none=True)
+    return {key: fields[key] for key in ("role", "content", "tool_call_id") if key in fields}
+
+
 def plain_message(message: vf.AssistantMessage) -> dict[str, Any]:
     """Return a response as a chat message."""
-    plain: dict[str, Any] = {"role": "assistant", "content": message.content}
+    plain: dict[str, Any] = {"role": "assistant", "content": message.content or ("" if not message.tool_calls else None)}
     if message.tool_calls:
         plain["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls

@@ -52,8 +52,8 @@ async def _score_corpus(corpus_file: str) -> list[float]:
         row = json.loads(line)
         task = CallTask(CallTaskData(prompt="x", expected_output=row["expected_output"], tools=row["tools"]))
         completion = row["completion"]
-        message = {"role": "assistant", "content": completion} if isinstance(completion, str) else completion[0]
-        calls = [{"id": call["id"], **call["function"]} for call in message.get("tool_calls", [])]
+        message: Any = {"role": "assistant", "content": completion} if isinstance(completion, str) else completion[0]
+        calls: list[Any] = [{"id": call["id"], **call["function"]} for call in message.get("tool_calls", [])]
         sampled = vf.AssistantMessage(content=message["content"], tool_calls=calls or None)
         trace = vf.Trace(
             task=vf.TraceTask(type="CallTask", data=task.data),
@@ -120,7 +120,7 @@ def _replay_server(rows: list[dict[str, Any]]) -> str:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             calls = answers[_key(body["messages"])]
             calls = [{**call, "id": f"call_{number}", "type": "function"} for number, call in enumerate(calls)]
-            message = {"role": "assistant", "content": None if calls else "No.", **({"tool_calls": calls} if calls else {})}
+            message: Any = {"role": "assistant", "content": None if calls else "No.", **({"tool_calls": calls} if calls else {})}
             choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop", "message": message}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
             answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "tiny", "choices": [choice], "usage": usage}
