@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks compat proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks training-proof compat proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -137,6 +137,19 @@ $(PEERS)/frameworks/%/installed: pyproject.toml
 frameworks: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed)   ## test the same agent in six frameworks and in callmark's own loop, and compare calls and grades
 	$(BIN)/python -m tests.frameworks --environments $(PEERS)/frameworks
 
+TRAINING_training := torch==2.13.0 trl==1.16.0 peft gguf  # a newer torch brings gigabytes of GPU libraries
+TRAINING_verifiers := verifiers==0.4.0
+
+# Trainers, each in its own environment, together with callmark.
+$(PEERS)/training/installed $(PEERS)/verifiers/installed: $(PEERS)/%/installed: pyproject.toml
+	@echo "installing $(TRAINING_$*) and callmark …"
+	@$(PYTHON) -m venv $(PEERS)/$*
+	@$(PEERS)/$*/bin/python $(PEER_PIP) $(TRAINING_$*) -e .
+	@touch $@
+
+training-proof: $(VENV)/developed $(PEERS)/training/installed $(PEERS)/verifiers/installed   ## use the reward in TRL, verifiers and as a Python grader, and train a step on exported files
+	$(BIN)/python -m tests.rewards.packages --environments $(PEERS)
+
 # Versions of the MCP SDK, with what its tests need.
 $(PEERS)/mcp/%/installed: pyproject.toml
 	@echo "installing mcp $* and callmark …"
@@ -153,6 +166,7 @@ bench: $(VENV)/developed           ## measure the speed of data, grading and run
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/grade_files.py
 	$(BIN)/python benchmarks/running.py
+	$(BIN)/python benchmarks/rewards.py
 
 bench-peers: $(VENV)/developed $(PEERS)/bfcl/installed $(PEERS)/agentevals/installed $(PEERS)/adk/installed $(PEERS)/inspect/installed   ## compare the speed with BFCL, agentevals, google-adk and inspect-ai
 	$(BIN)/python benchmarks/grading.py --bfcl $(PEERS)/bfcl/bin/python --agentevals $(PEERS)/agentevals/bin/python --adk $(PEERS)/adk/bin/python

@@ -1,6 +1,7 @@
-"""Export files for other programs: a table of results, notebooks, a batch of requests, a single-file grader."""
+"""Export files for other programs: a table of results, notebooks, a batch of requests, a grader, training data."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,9 +19,13 @@ from callmark.models.choice import choose_models
 from callmark.models.keys import Keys
 from callmark.models.model import ModelSettings
 from callmark.models.specs import read_spec
+from callmark.rewards.grader_json import python_grader
+from callmark.rewards.reward import Reward
 from callmark.runs.batch import batch_lines
 from callmark.runs.export_results import TableFormat, export_results
 from callmark.runs.run import Run
+from callmark.training_data.export import SEED, TrainingKind, TrainingReport, export_training_data
+from callmark.training_data.targets import TrainingFormat
 
 
 def export(run: RunSource, *, to: TableFormat, out: str | PathLike[str] | None = None) -> int:
@@ -121,18 +126,79 @@ def export_batch(
     return write_lines(fspath(out), requests)
 
 
-def export_grader(out: str | PathLike[str]) -> int:
+def export_grader(out: str | PathLike[str], *, reward: Reward | None = None, as_json: bool = False) -> int:
     """Write the evaluator `call` as a single Python file without dependencies, to use as a Foundry Python grader or anywhere else.
 
         callmark.export_grader("grader.py")
+        callmark.export_grader("grader.json", as_json=True)      # for the fine-tuning APIs of OpenAI and Azure
 
     Args:
         out: Output file; `-` is standard output.
+        reward: The reward of the grader, as JSON; `call.score` by default.
+        as_json: Write the JSON of a Python grader, which contains the file; with weights in the reward, of a multi grader.
 
     Returns:
         The number of lines.
 
     Raises:
+        BadInput: The reward cannot be exported.
         StorageError: The file cannot be written.
     """
+    if as_json or reward is not None:
+        return write_lines(fspath(out), [json.dumps(python_grader(reward), ensure_ascii=False).encode()])
     return write_lines(fspath(out), export_source().rstrip("\n").encode().split(b"\n"))
+
+
+def export_training(
+    runs: RunSource | Sequence[RunSource],
+    out: str | PathLike[str],
+    *,
+    kind: TrainingKind = "sft",
+    to: TrainingFormat = "openai",
+    test: str | PathLike[str] | None = None,
+    allow_test: bool = False,
+    limit: int | None = None,
+    seed: int = SEED,
+) -> TrainingReport:
+    """Export training data from the failures of runs on one dataset, or a regression set of what failed.
+
+        callmark.export_training("runs/base", "dpo.jsonl", kind="dpo", to="trl", test="eval.jsonl")
+
+    `sft` is the correct call at each failed decision point, `dpo` are preference pairs: the expected call against the worst attempt, and
+    the best attempt against the worst if both exist. `regression` are the cases that failed in any attempt, as test cases.
+
+    Near-duplicates are removed. So is every case that is in the evaluation file `test`, is nearly one of its cases, or comes from one of
+    its conversations.
+
+    Args:
+        runs: A run, or several runs on the same cases; paths or `Run` objects.
+        out: Output file; `-` is standard output.
+        kind: `sft`, `dpo` or `regression`.
+        to: Format of the rows: `openai`, `trl` or `sharegpt`. Regression sets are written in the format of the cases.
+        test: The evaluation file, whose cases must not be trained on.
+        allow_test: Train on the cases of the runs without such a file.
+        limit: Greatest number of rows, in turns from each expected tool and kind of fault.
+        seed: Random seed of the limit.
+
+    Returns:
+        The counts: rows, failed cases, what was left out and why.
+
+    Raises:
+        BadInput: Neither `test` nor `allow_test` is given, the runs are on the evaluation file itself, their cases are missing, have
+            changed or are scenarios (except for `regression`), or nothing can be exported.
+        StorageError: The file cannot be written.
+    """
+    given: Sequence[RunSource] = [runs] if isinstance(runs, str | PathLike | Run) else runs
+    opened = [open_run(run) for run in given]
+    for run in opened:
+        refuse_run_file(run, fspath(out))
+    return export_training_data(
+        opened,
+        kind,
+        fspath(out),
+        target=to,
+        test=None if test is None else fspath(test),
+        allow_test=allow_test,
+        limit=limit,
+        seed=seed,
+    )

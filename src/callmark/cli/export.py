@@ -1,4 +1,4 @@
-"""`callmark export`: write a standalone grader, a batch file, or the results of a run as a table, notebooks or events."""
+"""`callmark export`: write a standalone grader, a batch file, the results of a run, its notebooks or events, or training data."""
 
 from typing import TYPE_CHECKING
 
@@ -7,25 +7,30 @@ import click
 from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse_rejects_alone, refuse_same_file
 from callmark.cli.help import Command, Group, argument, option
 from callmark.cli.model_options import ModelOptions, model_options
-from callmark.cli.numbers import POSITIVE_INTEGER
+from callmark.cli.numbers import POSITIVE_INTEGER, Integer
 
 if TYPE_CHECKING:
     from callmark.runs.export_results import TableFormat
+    from callmark.training_data.export import TrainingKind
+    from callmark.training_data.targets import TrainingFormat
+
+_KIND_HELP = "Training data: correct calls (sft), preference pairs (dpo), or a set of test cases that failed (regression)."
 
 
 @click.group(
     "export",
     cls=Group,
-    titles={"Commands": ("results", "notebook", "otel", "batch", "grader")},
+    titles={"Commands": ("results", "notebook", "otel", "training", "batch", "grader")},
     examples=("callmark export results runs/base --to csv", "callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl"),
 )
 def command() -> None:
-    """Export results, notebooks, OpenTelemetry events, batch requests or a grader."""
+    """Export results, notebooks, OpenTelemetry events, training data, batch requests or a grader."""
 
 
-@command.command(cls=Command, examples=("callmark export grader -o grader.py",))
+@command.command(cls=Command, examples=("callmark export grader -o grader.py", "callmark export grader --json -o grader.json"))
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
-def grader(out: str) -> None:
+@option("--json", "as_json", group="Output", is_flag=True, help="Write the JSON of a Python grader for the APIs of OpenAI and Azure.")
+def grader(out: str, as_json: bool) -> None:
     """Write a standalone grader as one Python file.
 
     The file defines grade(sample, item) -> float, for services that run a Python grader. It uses only the standard library, and gives the
@@ -34,9 +39,70 @@ def grader(out: str) -> None:
     from callmark.api.exporting import export_grader
     from callmark.reporting.safety import escape_breaks
 
-    lines = export_grader(out)
+    lines = export_grader(out, as_json=as_json)
     if out != "-":
-        click.echo(f"{lines:,} lines → {escape_breaks(out)}   (grade(sample, item) -> float)")
+        what = "Python grader, as JSON" if as_json else f"{lines:,} lines"
+        click.echo(f"{what} → {escape_breaks(out)}   (grade(sample, item) -> float)")
+
+
+@command.command(
+    cls=Command,
+    examples=(
+        "callmark export training runs/base --as sft --test eval.jsonl -o sft.jsonl",
+        "callmark export training runs/base --as dpo --test eval.jsonl -o dpo.jsonl",
+        "callmark export training runs/base --as regression -o failed.jsonl",
+    ),
+)
+@argument("runs", metavar="RUN...", nargs=-1, required=True, text="Run folders, on the same cases.")
+@option("--as", "kind", group="Output", type=click.Choice(["sft", "dpo", "regression"]), required=True, help=_KIND_HELP)
+@option(
+    "--to",
+    "form",
+    group="Output",
+    type=click.Choice(["openai", "trl", "sharegpt"]),
+    default="openai",
+    show_default=True,
+    help="Format of sft and dpo rows.",
+)
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
+@option("--test", group="Test data", metavar="FILE", help="Evaluation file. Its cases, near-duplicates and conversations are left out.")
+@option("--allow-test", group="Test data", is_flag=True, help="Train on the cases of the runs: they are not used as a test any more.")
+@option("--limit", group="Rows", metavar="N", type=POSITIVE_INTEGER, help="At most N rows, balanced over tools and kinds of faults.")
+@option("--seed", group="Rows", metavar="N", type=Integer(), default=7, show_default=True, help="Random seed for --limit.")
+@option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
+def training(
+    runs: tuple[str, ...],
+    kind: "TrainingKind",
+    form: "TrainingFormat",
+    out: str,
+    test: str | None,
+    allow_test: bool,
+    limit: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Write training data from the failures of runs.
+
+    sft has the correct call at each failed decision point. dpo has preference pairs: the expected call against what the model did, and with
+    trials the best attempt against the worst. regression has the cases that failed in any run or trial, as test cases.
+
+    Near-duplicates are removed. Training on the evaluation file itself is refused.
+    """
+    from callmark.api.exporting import export_training
+
+    refuse_same_file(file=test, out=out)
+    report = export_training(runs, out, kind=kind, to=form, test=test, allow_test=allow_test, limit=limit, seed=seed)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode({"out": out, **msgspec.to_builtins(report)}), err=out == "-")
+        return
+    import sys
+
+    from callmark.reporting.terminal import make_console
+    from callmark.reporting.training_view import show_training
+
+    show_training(make_console(sys.stderr if out == "-" else None), report, out)
 
 
 @command.command(cls=Command, examples=("callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl",))

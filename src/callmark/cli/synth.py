@@ -39,6 +39,13 @@ _TEMPLATE_OPTIONS = ("templates", "tables")
     metavar="WORLD",
     help="World (tools and data) to generate plans for: retail, or one from an installed package.",
 )
+@option(
+    "--from-faults",
+    group="Conversations",
+    multiple=True,
+    metavar="RUN",
+    help="Only plans that use the tools, arguments and branches that failed in RUN, in proportion to the faults. Repeatable.",
+)
 @option("--scenarios", group="Conversations", metavar="FILE", help="Scenarios to follow instead of generated plans.")
 @option(
     "--system",

@@ -32,6 +32,13 @@ def unpad_messages(text: bytes, tools: Iterable[Tool]) -> list[bytes] | None:
     return [_encode(_unpad_message(message, required)) for message in messages]
 
 
+def unpad_calls(message: Mapping[str, Any], tools: Iterable[Tool]) -> dict[str, Any]:
+    """Return a message from a table without the padding of its calls, and without its own keys that are null."""
+    required = {tool.name: tool.parameters.get("required") for tool in tools}
+    unpadded = _unpad_message({key: Raw(dump(value).encode()) for key, value in message.items() if value is not None}, required)
+    return {key: read_value(value) for key, value in unpadded.items()}
+
+
 def _is_padded(message: Fields) -> bool:
     return bytes(message.get("tool_calls", b"")) == b"null" and bytes(message.get("role", b"")) != b'"assistant"'
 

@@ -56,9 +56,9 @@ class Grader:
     def unused_rules(self) -> dict[str, str]:
         return {rule: " or ".join(globs) for rule, globs in self._unused.items()} if self._has_tools else {}
 
-    def grade(self, case: Case, calls: tuple[Call, ...]) -> Grade:
-        """Grade these calls for that case."""
-        return self._grade(self._expected(case), case, Prediction(case.id, calls=calls))
+    def grade(self, case: Case, prediction: Prediction) -> Grade:
+        """Grade a prediction, which is not an error, for that case."""
+        return self._grade(self._expected(case), case, prediction)
 
     def record(self, case: Case, predictions: list[Prediction]) -> list[GradeRecord]:
         """Return a record for each prediction; without predictions, one record with the error `no prediction`."""

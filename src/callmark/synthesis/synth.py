@@ -6,6 +6,7 @@ from typing import Any
 
 from callmark import registry
 from callmark.calls.globs import matches_glob
+from callmark.calls.strict import scrub
 from callmark.config import Config, read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import load
@@ -17,11 +18,14 @@ from callmark.models.model import ModelSettings
 from callmark.models.specs import model_actions
 from callmark.runs.cache import Cache
 from callmark.runs.event_loop import run_sync
+from callmark.runs.run import Run
 from callmark.runs.runner import ProgressListener
 from callmark.runs.worker import Budget
 from callmark.simulation.open_simulator import agent_actions, inspect_tools, list_tools, user_actions
 from callmark.simulation.session import State
 from callmark.simulation.toolboxes import complete_spec, find_provider
+from callmark.synthesis.fault_targets import fault_targets
+from callmark.synthesis.fault_world import FaultWorld
 from callmark.synthesis.model_plans import ModelPlannedWorld
 from callmark.synthesis.options import SEED, VALID_SHARE, SynthesisOptions
 from callmark.synthesis.report import SynthesisReport
@@ -34,6 +38,7 @@ from callmark.types import Case, Tool
 from callmark.wording import pluralize
 
 NUMBER = 300
+RunSource = str | PathLike[str] | Run
 _HINT = "Recorded results answer recorded calls only. --tools mcp:COMMAND and --tools FILE.json need no scenarios."
 
 
@@ -43,6 +48,7 @@ def synth(
     world: str | World | None = None,
     tools: str | Sequence[str] = (),
     scenarios: str | PathLike[str] | Sequence[Case] | None = None,
+    from_faults: RunSource | Sequence[RunSource] = (),
     system: str | None = None,
     policy: str | PathLike[str] | Mapping[str, Any] | None = None,
     planner: str | ModelSettings | None = None,
@@ -76,6 +82,7 @@ def synth(
         world: Name of a world, or a `World`. By default the one that `tools` belong to, or the retail store.
         tools: Specs of tool sources, such as `mcp:COMMAND` or `openapi:FILE`; those of the world by default.
         scenarios: Scenarios that replace the plans of the world: a path or a list.
+        from_faults: One or more runs: only plans that use what failed in them are simulated, in proportion to the faults.
         system: System prompt that replaces the policy text of the world.
         policy: Rules of the `policy` evaluator: a YAML file, or its content. Conversations that violate a rule are rejected.
         planner: Model that makes the plans; they are made by rules by default. Its plans are checked before anything is simulated.
@@ -115,6 +122,7 @@ def synth(
         world=world,
         specs=tuple(map(complete_spec, (tools,) if isinstance(tools, str) else tools)),
         scenarios=scenarios,
+        from_faults=[from_faults] if isinstance(from_faults, str | PathLike | Run) else from_faults,
         planner=planner,
         cache=cache,
         agent=agent,
@@ -143,7 +151,11 @@ def synth(
         return opened
 
     with decided_by(decide):
-        return synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
+        report = synthesize(options, keys, budget=Budget(max_cost, max_tokens_total), open_cache=open_cache, progress=progress)
+    if warn is not None and isinstance(options.world, FaultWorld) and options.world.missed:
+        missed = ", ".join(map(str, options.world.missed))
+        warn(f"no plan uses {scrub(missed)[:300]}, although it failed.")
+    return report
 
 
 def _actions(
@@ -166,6 +178,7 @@ def _options(
     world: str | World | None,
     specs: tuple[str, ...],
     scenarios: str | PathLike[str] | Sequence[Case] | None,
+    from_faults: Sequence[RunSource],
     planner: str | ModelSettings | None,
     cache: bool,
     agent: str | ModelSettings | None,
@@ -181,6 +194,9 @@ def _options(
         raise BadInput("--balance cannot be used with --scenarios: it only applies to generated plans")
     if scenarios is not None and planner is not None:
         raise BadInput("--planner cannot be used with --scenarios: there is nothing to plan")
+    if scenarios is not None and from_faults:
+        raise BadInput("--from-faults cannot be used with --scenarios: it selects plans")
+    targets = fault_targets([run if isinstance(run, Run) else Run(run) for run in from_faults]) if from_faults else []
     plans = None if scenarios is None else _read_scenarios(scenarios)
     label = "" if scenarios is None else fspath(scenarios) if isinstance(scenarios, str | PathLike) else "the scenarios"
     found, listed, state = _find_world(world, specs, keys, others["concurrency"])
@@ -199,6 +215,8 @@ def _options(
             chosen = ModelPlannedWorld(found, listed, settings, keys, Cache() if cache else None)
         if state is not None:
             found.check_state(state)
+        if targets:
+            chosen = FaultWorld(chosen, targets, listed)
     if plans is not None and number is not None and number > len(plans):
         raise BadInput(f"{number:,} conversations requested, but {label} has only {pluralize(len(plans), 'scenario')}")
     return SynthesisOptions(
