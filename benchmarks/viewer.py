@@ -76,10 +76,10 @@ window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("
 
 # The actions of each interaction, and those that bring the page back to its previous state.
 STEPS = {
-    "filter by a fault": ("""document.querySelector('#overview [data-key="fault=wrong_value"]').click()""",) * 2,
+    "filter by a fault": ("""document.querySelector('#charts [data-key="fault=wrong_value"]').click()""",) * 2,
     "filter by a cell": ("""document.querySelector('.heat .mark').dispatchEvent(new MouseEvent("click", { bubbles: true }))""",) * 2,
-    "filter by a tool": ("""document.querySelector('#overview [data-key^="tool="].bar').click()""",) * 2,
-    "filter by a score": ("""document.querySelector('#overview [data-key^="score="]').click()""",) * 2,
+    "filter by a tool": ("""document.querySelector('#charts [data-key^="tool="].bar').click()""",) * 2,
+    "filter by a score": ("""document.querySelector('#charts [data-key^="score="]').click()""",) * 2,
     "search": ("type('cancel_or')", "type('')"),
     "search for nothing": ("type('nowhere')", "type('')"),
     "sort by score": ("""document.querySelector('[data-key="sort score"]').click()""",) * 3,

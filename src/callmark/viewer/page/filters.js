@@ -8,12 +8,20 @@ import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } fr
 const MAX_OPTIONS = 1000; // a longer list is searched instead
 const MAX_OPTION_LABEL = 60; // characters
 const SORTS = [
+  ["file", "Dataset order"],
   ["score", "Lowest score first"],
   ["-score", "Highest score first"],
   ["expected", "By expected tool"],
   ["actual", "By actual tool"],
   ["fault", "By fault"],
   ["-seconds", "Slowest first"],
+];
+
+const SEGMENTS = [
+  ["All", { change: "", score: "" }],
+  ["Wrong", { change: "", score: "wrong" }],
+  ["Broken", { change: "broken", score: "" }],
+  ["Fixed", { change: "fixed", score: "" }],
 ];
 
 export function filterBar({ run, runs, state, change }) {
@@ -67,12 +75,12 @@ export function filterBar({ run, runs, state, change }) {
           change,
         )
       : null,
-    choice("sort", "Dataset order", SORTS, change),
+    choice("sort", "Failures first", SORTS, change),
   ].filter(Boolean);
-  const parts = ["", "fixed", "broken"].map((name) =>
-    el("button", { type: "button", "data-change": name, onclick: () => change({ change: name }) }, labelWords(name || "all")),
+  const parts = SEGMENTS.map(([name, patch]) =>
+    el("button", { type: "button", "data-change": patch.change, "data-score": patch.score, onclick: () => change(patch) }, name),
   );
-  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Change from the baseline" }, parts);
+  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Outcome" }, parts);
   const box = el(
     "div",
     { class: "filters", role: "search" },
@@ -88,8 +96,10 @@ export function filterBar({ run, runs, state, change }) {
       select.value = known ? current[select.name] : "";
       label.classList.toggle("set", select.name !== "run" && Boolean(current[select.name]));
     }
-    outcomes.hidden = !current.base;
-    for (const part of parts) part.setAttribute("aria-pressed", String(current.change === part.dataset.change));
+    for (const part of parts) {
+      part.hidden = Boolean(part.dataset.change) && !current.base;
+      part.setAttribute("aria-pressed", String(current.change === part.dataset.change && current.score === part.dataset.score));
+    }
   };
   box.update(state);
   return box;
@@ -126,6 +136,7 @@ const CHIP_LABELS = {
   time: (value) => ["Latency", value],
   ending: (value) => ["Ending", words(value)],
   origin: (value) => ["Value", originWords(value)],
+  group: (value) => ["Group", value],
   q: (value) => ["Search", value],
 };
 

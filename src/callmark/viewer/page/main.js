@@ -5,7 +5,7 @@ import { redraw, el } from "./dom.js";
 import { filterBar, filterChips } from "./filters.js";
 import { runCounts, runPicker } from "./head.js";
 import { findRow } from "./case_view.js";
-import { overview } from "./overview.js";
+import { charts, overview } from "./overview.js";
 import { CasePane } from "./case_pane.js";
 import { empty } from "./panels.js";
 import { formatTime, runLabels, runList } from "./runs.js";
@@ -68,6 +68,24 @@ function toggle(patch) {
   );
 }
 
+// Filters the cases and shows them: what a button of the verdict or a group of failures does.
+function jump(patch) {
+  changeRunOrFilter({ ...withoutFilters(), ...patch });
+  showPart("cases");
+}
+
+function showPart(id) {
+  byId(id).scrollIntoView({ block: "start" });
+  table.reveal();
+}
+
+// One key from anywhere on the page: what broke in a comparison, else what is wrong.
+function showFailures() {
+  const broken = store.run(state.run).cases?.change.includes(3);
+  jump(state.base && broken ? { change: "broken" } : { score: "wrong" });
+  table.focus();
+}
+
 function draw() {
   store.listShown = !state.run;
   const labels = runLabels(store.list ?? []);
@@ -75,8 +93,10 @@ function draw() {
   for (const [id, shown] of [
     ["run-list", !state.run],
     ["overview", state.run && !state.case],
+    ["charts", state.run && !state.case],
     ["cases", state.run],
     ["skip", state.run],
+    ["jump", state.run && !state.case],
     ["title", state.run],
   ])
     byId(id).hidden = !shown;
@@ -110,7 +130,7 @@ function drawRun(labels) {
   drawHead(entry, labels);
   if (!entry.run) {
     // The numbers of another run would be mistaken for those of this one.
-    for (const id of ["overview", "cases"]) byId(id).hidden = true;
+    for (const id of ["overview", "charts", "cases", "jump"]) byId(id).hidden = true;
     return;
   }
   document.title = `${state.case ? `${visible(state.case)} · ` : ""}${visible(labels.get(state.run))} · callmark`;
@@ -119,9 +139,11 @@ function drawRun(labels) {
   if (cases && entry.complete) compareCases(cases, base?.complete ? base.cases : null);
   const valid = comparison?.problem ? null : comparison;
   drawIfChanged("overview", [entry.run, entry.complete, cases?.count, valid, valid && JSON.stringify([...labels])], () => {
-    redraw(byId("overview"), overview({ run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle }));
+    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle, jump };
+    redraw(byId("overview"), overview(shown));
+    redraw(byId("charts"), charts(shown));
   });
-  showPressed(byId("overview"), state);
+  for (const id of ["overview", "charts"]) showPressed(byId(id), state);
   const run = cases?.run ?? entry.run;
   drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n")], () => {
     redraw(
@@ -168,6 +190,7 @@ function drawRows(cases, entry, isCompared) {
   byId("row-count").textContent =
     rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
   if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · loading ${cases.total.toLocaleString("en")}…`);
+  drawJump(cases, isFiltered());
   byId("no-rows").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
   if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
@@ -180,6 +203,25 @@ function drawRows(cases, entry, isCompared) {
     timed: (entry.run.usage?.median_seconds ?? 0) >= 0.001,
     fresh,
     narrow: Boolean(state.case),
+  });
+}
+
+function isFiltered() {
+  return [...FILTERS, "q"].some((key) => state[key]);
+}
+
+// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered.
+function drawJump(cases, filtered) {
+  drawIfChanged("jump", [rows.length, cases.count, filtered, Boolean(state.base)], () => {
+    const part = (id, name) => el("button", { type: "button", "data-key": `jump ${id}`, onclick: () => showPart(id) }, name);
+    const all = cases.count.toLocaleString("en");
+    redraw(
+      byId("jump"),
+      part("main", "Summary"),
+      part("cases", ["Cases ", el("b", {}, filtered ? `${rows.length.toLocaleString("en")} of ${all}` : all)]),
+      el("button", { type: "button", "data-key": "jump failures", "aria-keyshortcuts": "f", onclick: showFailures }, state.base ? "Broken" : "Failures"),
+      part("charts", "Charts"),
+    );
   });
 }
 
@@ -270,6 +312,7 @@ function handleKey(event) {
   else if (typing) return;
   else if (event.key === "?") byId("help").showModal();
   else if (!state.run) return;
+  else if (event.key === "f" && !state.case) showFailures();
   else if (event.key === "/") byId("search")?.focus();
   else if (event.key === "j" || event.key === "k") table.move(event.key === "j" ? 1 : -1);
   else if (event.key === "Enter" && event.target === document.body) table.open(table.current, true);

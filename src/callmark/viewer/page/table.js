@@ -271,11 +271,22 @@ export class CaseTable {
   }
 }
 
+const MAX_EQUAL = 34; // characters before the first difference that are shown
+
+// The pieces of a call, so that the first difference is visible: of a long beginning, only the tool and the argument at fault.
+function fromDifference(pieces) {
+  const [[first, differs], ...rest] = pieces;
+  if (differs || !rest.length || first.length <= MAX_EQUAL || !first.includes("(")) return pieces;
+  const start = Math.max(first.lastIndexOf(", "), first.indexOf("("));
+  const kept = first.slice(start + (first[start] === "," ? 2 : 1));
+  return start > first.indexOf("(") ? [[`${first.slice(0, first.indexOf("("))}(… `, false], [kept.slice(-60), false], ...rest] : pieces;
+}
+
 // Both calls as pieces. Calls of different tools are not marked: their names already differ.
 function callDifferences(expected, actual) {
   const name = (text) => text.slice(0, text.indexOf("("));
   if (!expected || !actual || name(expected) !== name(actual)) return [[[expected, false]], [[actual, false]]];
-  return differences(expected, actual);
+  return differences(expected, actual).map(fromDifference);
 }
 
 function markedCode(pieces, tone) {
