@@ -3,6 +3,7 @@
 Every run argument can be a `Run` or the path of its folder.
 """
 
+import getpass
 import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -220,6 +221,8 @@ def view(
     *,
     port: int = 0,
     open_browser: bool = True,
+    author: str | None = None,
+    read_only: bool = False,
     on_ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve the viewer for a folder of runs on this machine, until Ctrl-C.
@@ -232,6 +235,8 @@ def view(
         folder: Folder with runs, or the folder of one run.
         port: Port to listen on; 0 is any free port.
         open_browser: Open the page in the browser.
+        author: Name in the labels that are given in the page; the name of the user by default.
+        read_only: Write no labels and no corrections.
         on_ready: Called with the address, which contains an access token.
 
     Raises:
@@ -240,7 +245,7 @@ def view(
     from callmark.viewer.run_collection import RunCollection
     from callmark.viewer.server import HOST, listen, new_token, serve
 
-    runs = RunCollection(fspath(folder))
+    runs = RunCollection(fspath(folder), author=_user() if author is None else author, read_only=read_only)
     listener = listen(port)
     token = new_token()
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
@@ -253,6 +258,14 @@ def view(
             webbrowser.open(address)
 
     serve(runs, listener, token, on_ready=ready)
+
+
+def _user() -> str:
+    """Return the name of the user; empty if the system does not know it."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 def refuse_run_file(run: Run, path: str) -> None:

@@ -146,7 +146,8 @@ def _has_other_cases(run: Run, first: Run) -> bool:
 
 def _differing_settings(first: Run, run: Run) -> list[str]:
     """Return the settings that affect metrics of both runs. An evaluator that only one run has is not among them."""
-    return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"]
+    patch = ["patch"] if first.info.dataset.patch != run.info.dataset.patch else []
+    return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"] + patch
 
 
 def _unshared_metrics(first: Run, run: Run) -> list[str]:

@@ -23,6 +23,7 @@ from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, comparison_data, message_data, run_data
 from callmark.viewer.page_json import escape_for_script, page_json
 from callmark.viewer.run_cases import CaseInConversation, RunCases
+from callmark.viewer.triage import Triage
 from callmark.wording import end_sentence
 
 MAX_BYTES = 20_000_000  # of conversations, and the same again for cases
@@ -63,7 +64,10 @@ def report_data(runs: Sequence[Run], contents: "ReportContents", warn: Callable[
     yield b'{"runs":['
     for index, run in enumerate(read):
         yield b"," * (index > 0) + run.run_json()
-    yield b'],"rows":{'
+    yield b'],"labels":{'
+    for index, run in enumerate(read):
+        yield b"," * (index > 0) + _encode(run.name) + b":" + page_json(run.labels())
+    yield b'},"rows":{'
     for index, run in enumerate(read):
         yield b"," * (index > 0) + _encode(run.name) + b":" + run.rows_json()
     by_dataset: dict[object, list[_ReportRun]] = {}
@@ -125,6 +129,10 @@ class _ReportRun:
         return page_json(
             run_data(self.name, self.run.info, self._summary, names=columns.names(), trials=columns.trials, problem=self.cases.notice)
         )
+
+    def labels(self) -> dict[str, Any]:
+        """Return the labels beside the run, which are read-only here."""
+        return Triage(str(self.run.folder.path), read_only=True).labels(self.run.info.dataset.digest)
 
     def rows_json(self) -> bytes:
         columns = self.rows.columns

@@ -20,6 +20,7 @@ from callmark.viewer.page_data import comparison_data
 from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_in_progress import RunInProgress
 from callmark.viewer.run_list import RunList, Stamp, is_in_progress, run_stamp
+from callmark.viewer.triage import CorrectionRequest, LabelRequest, Triage
 
 _PLAIN_NAME = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # a name without path separators
 _MAY_BE_LINKS = (RUN, GRADES, SUMMARY, PREDICTIONS)
@@ -37,7 +38,7 @@ class PathTraversal(NotFound):
 class RunCollection:
     """The runs in a folder. A folder that does not exist raises `BadInput`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, author: str = "", read_only: bool = False) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
             raise BadInput(f"{scrub(path)}: no such folder{suggest_run(path)}", "Pass a folder with runs: callmark view DIR.")
@@ -48,6 +49,7 @@ class RunCollection:
         self._comparisons: dict[tuple[tuple[str, Stamp], ...], dict[str, Any]] = {}
         self._opening: dict[str, Lock] = {}
         self._list = RunList(self.priority)
+        self._triage = Triage(path, author=author, read_only=read_only)
 
     def runs(self) -> dict[str, Path]:
         """Return the run folders, by name."""
@@ -90,6 +92,26 @@ class RunCollection:
                 while len(self._open_runs) > _MAX_OPEN:
                     self._open_runs.pop(next(iter(self._open_runs)))[1].close()
             return opened[1]
+
+    def labels_data(self, name: str) -> dict[str, Any]:
+        """Return the labels of the cases of a run's dataset."""
+        return self._triage.labels(self.open_run(name).digest)
+
+    def add_label(self, request: LabelRequest) -> dict[str, Any]:
+        """Write a label, and return all labels of the dataset. An unknown run or case raises `NotFound`."""
+        opened = self.open_run(request.run)
+        case = opened.case_id(request.case, request.trial)
+        if case is None:
+            raise NotFound("No such case in this run")
+        return self._triage.add_label(request, opened.digest, case)
+
+    def add_correction(self, request: CorrectionRequest) -> dict[str, Any]:
+        """Write the corrected expectation of a case. An unknown run or case raises `NotFound`."""
+        opened = self.open_run(request.run)
+        case = opened.original_case(request.case, request.trial)
+        if case is None:
+            raise NotFound("This case cannot be corrected", "Its dataset has to be where it was, unchanged, and the run graded.")
+        return self._triage.add_correction(request, opened.digest, case, opened.folder)
 
     def comparison_data(self, names: Sequence[str]) -> dict[str, Any]:
         """Return runs compared with the first. An unfinished run raises `BadInput`."""

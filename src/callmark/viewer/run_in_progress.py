@@ -108,6 +108,22 @@ class RunInProgress:
             "messages": [message_data(message) for message in messages],
         }
 
+    @property
+    def digest(self) -> str:
+        """The digest of the dataset; empty if it is not known yet."""
+        return self.info.dataset.digest
+
+    def case_id(self, case: str, trial: int) -> str | None:
+        """Return the id of a case, given its id on the page; None if it has no prediction yet."""
+        with self._lock:
+            row = self._columns.row_of(case, trial)
+        prediction = None if row is None else read_prediction_at(self.folder, self._prediction_offsets[row])
+        return prediction.case if prediction else None
+
+    def original_case(self, case: str, trial: int) -> Case | None:
+        """Return None: expectations are corrected once the run is graded."""
+        return None
+
     def _find(self, case: str, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
         conversation = case.rpartition(":")[0] if self.info.dataset.expanded else None
         return self._cases.find(case, conversation, source_row)

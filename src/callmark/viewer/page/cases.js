@@ -21,9 +21,12 @@ export const SCORE_BANDS = ["0", "0 to .5", ".5", ".5 to 1", "1", "error"];
 const TIME_EDGES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 export const TIME_BANDS = ["under .1 s", ".1–.2 s", ".2–.5 s", ".5–1 s", "1–2 s", "2–5 s", "5–10 s", "10–30 s", "30–60 s", "over 60 s"];
 
+export const UNLABELED = "no label";
+
 // The text of a group in an address: its parts, the kind of the fault first.
 export const groupKey = (parts) => parts.join(" / ").replace(/( \/ )+$/, "");
 
+const NO_LABELS = [];
 const CHANGE_RANKS = [null, 4, 3, 0, 1]; // by change: both correct, fixed, broken, both wrong
 
 export class Cases {
@@ -37,6 +40,11 @@ export class Cases {
     this.metrics = Object.create(null); // a metric may have any name, even `__proto__`
     this.change = new Uint8Array(0);
     this.orders = new Map();
+    this.labels = new Map(); // by case id: [{label, note, author}]
+  }
+
+  labelsOf(at) {
+    return this.labels.get(this.id[at]) ?? NO_LABELS;
   }
 
   // Adds the next rows. A null number becomes NaN, so that every comparison with it is false.
@@ -174,6 +182,8 @@ export class Cases {
       tests.push((at) => this.timeBand(at) === band);
     }
     if (state.ending) tests.push((at) => this.ending[at] === state.ending);
+    if (state.label === UNLABELED) tests.push((at) => this.labelsOf(at) === NO_LABELS);
+    else if (state.label) tests.push((at) => this.labelsOf(at).some(({ label }) => label === state.label));
     if (state.group) {
       const wanted = this.run.names.groups.map((parts) => groupKey(parts) === state.group);
       tests.push((at) => wanted[this.group[at]] === true);

@@ -1,6 +1,6 @@
 // Search, filters, and active filters as chips. In: the run and the state; out: elements that call `change(patch)`.
 
-import { SCORE_BANDS } from "./cases.js";
+import { SCORE_BANDS, UNLABELED } from "./cases.js";
 import { el } from "./dom.js";
 import { FILTERS } from "./state.js";
 import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } from "./text.js";
@@ -24,7 +24,7 @@ const SEGMENTS = [
   ["Fixed", { change: "fixed", score: "" }],
 ];
 
-export function filterBar({ run, runs, state, change }) {
+export function filterBar({ run, runs, labels, state, change }) {
   const { tools, faults, scenario_types: scenarioTypes, files } = run.names;
   const search = el("input", {
     type: "search",
@@ -75,6 +75,9 @@ export function filterBar({ run, runs, state, change }) {
           change,
         )
       : null,
+    labels.length || run.labelable
+      ? choice("label", "All labels", [...labels.map(({ label, n }) => [label, `${label} (${n.toLocaleString("en")})`]), [UNLABELED, "No label"]], change)
+      : null,
     choice("sort", "Failures first", SORTS, change),
   ].filter(Boolean);
   const parts = SEGMENTS.map(([name, patch]) =>
@@ -115,7 +118,7 @@ function choice(key, all, options, change) {
     "select",
     {
       name: key,
-      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", file: "File", sort: "Sort" }[key],
+      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", file: "File", label: "Label", sort: "Sort" }[key],
       onchange: (event) => change({ [key]: event.target.value }),
     },
     key === "run" ? null : el("option", { value: "" }, all),
@@ -137,6 +140,7 @@ const CHIP_LABELS = {
   ending: (value) => ["Ending", words(value)],
   origin: (value) => ["Value", originWords(value)],
   group: (value) => ["Group", value],
+  label: (value) => ["Label", value],
   q: (value) => ["Search", value],
 };
 

@@ -13,6 +13,7 @@ import { openSource } from "./source.js";
 import { FILTERS, comparedRuns, readState, withoutFilters, writeState } from "./state.js";
 import { Store } from "./store.js";
 import { CaseTable } from "./table.js";
+import { USUAL_LABELS, labelParts, triageSentence } from "./triage.js";
 import { applyTheme } from "./theme.js";
 import { counted, sentence, visible } from "./text.js";
 
@@ -30,6 +31,8 @@ const pane = new CasePane(byId("case"), {
   change: (...to) => change(...to),
   onOpen: () => table.reveal(),
   report: (problem) => store.report(problem),
+  label: (...given) => store.label(...given),
+  correct: (body) => source.correct(body),
 });
 const selected = new Set(); // runs to compare
 let state = readState(location.hash);
@@ -145,10 +148,21 @@ function drawRun(labels) {
   });
   for (const id of ["overview", "charts"]) showPressed(byId(id), state);
   const run = cases?.run ?? entry.run;
-  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n")], () => {
+  if (cases && entry.labels)
+    drawIfChanged("labels", [cases, entry.labels], () => {
+      cases.labels = new Map(Object.entries(entry.labels.labels));
+    });
+  const given = cases && entry.labels ? labelParts(cases) : { labels: [], unlabeled: 0 };
+  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n"), JSON.stringify(given.labels), entry.labels?.writable], () => {
     redraw(
       byId("filters"),
-      filterBar({ run, runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: changeRunOrFilter }),
+      filterBar({
+        run: { ...run, labelable: entry.labels?.writable },
+        runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })),
+        labels: given.labels,
+        state,
+        change: changeRunOrFilter,
+      }),
     );
   });
   byId("filters").firstChild.update(state);
@@ -157,7 +171,8 @@ function drawRun(labels) {
     filterChips(state, change, () => change(withoutFilters())),
   );
   if (!cases) return;
-  pane.show({ state, cases, runs: entries, labels, complete: entry.complete }); // first, so that its request runs while the rows are drawn
+  byId("triage-count").textContent = given.labels.length ? triageSentence(given) : "";
+  pane.show({ state, cases, runs: entries, labels, triage: entry.labels, complete: entry.complete }); // first, so that its request runs while the rows are drawn
   drawRows(cases, entry, Boolean(base));
 }
 
@@ -184,7 +199,7 @@ function compareCases(cases, base) {
 function drawRows(cases, entry, isCompared) {
   const filters = [...FILTERS, "q", "sort"].map((key) => state[key]);
   const fresh = drawIfChanged("selection", [cases.run.name, ...filters], () => {});
-  drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, ...filters], () => {
+  drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, state.label && cases.labels, ...filters], () => {
     rows = cases.select(state);
   });
   byId("row-count").textContent =
@@ -255,7 +270,7 @@ function drawHead(entry, labels) {
 function drawNotices() {
   const entries = state.run ? comparedRuns(state).map((name) => store.run(name)) : [];
   const notCompared = source.problem || (entries.length > 1 && store.comparisons.get(JSON.stringify(comparedRuns(state)))?.problem);
-  const runProblems = entries.flatMap(({ error, run }) => [error, run?.problem]);
+  const runProblems = entries.flatMap(({ error, run, labels }) => [error, run?.problem, labels?.problem]);
   const problems = [
     ...new Set([store.problem, ...runProblems, notCompared && `These runs cannot be compared: ${notCompared}`]),
   ].filter(Boolean);
@@ -307,17 +322,26 @@ function closeCase() {
 function handleKey(event) {
   const typing = event.target.closest?.("input, select, textarea");
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-  if (event.key === "Escape" && event.target.id === "search") byId("search").blur();
+  if (event.key === "Escape" && typing && event.target.localName !== "select") event.target.blur();
   else if (event.key === "Escape" && state.case) closeCase();
   else if (typing) return;
   else if (event.key === "?") byId("help").showModal();
   else if (!state.run) return;
+  else if (state.case && pane.triage && labelByKey(event.key)) return event.preventDefault();
   else if (event.key === "f" && !state.case) showFailures();
   else if (event.key === "/") byId("search")?.focus();
   else if (event.key === "j" || event.key === "k") table.move(event.key === "j" ? 1 : -1);
   else if (event.key === "Enter" && event.target === document.body) table.open(table.current, true);
   else return;
   event.preventDefault();
+}
+
+// Labels the open case, or goes to its note; returns whether the key does either.
+function labelByKey(key) {
+  const label = USUAL_LABELS.find(([, , its]) => its === key)?.[0];
+  if (label) pane.triage.toggle(label);
+  else if (key === "n") byId("note")?.focus();
+  return Boolean(label) || key === "n";
 }
 
 function start() {

@@ -4,7 +4,7 @@ const LIST_KEYS = ["also"]; // other runs in the comparison
 const TEXT_KEYS = ["run", "base", "q", "sort", "case", "trial", "transcript"];
 
 // The filters of the table. `tool` is the expected tool, `actual` the actual one.
-export const FILTERS = ["tool", "actual", "fault", "score", "type", "file", "change", "position", "time", "ending", "origin", "group"];
+export const FILTERS = ["tool", "actual", "fault", "score", "type", "file", "change", "position", "time", "ending", "origin", "group", "label"];
 
 export function readState(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));

@@ -20,7 +20,7 @@ export class Store {
   // What is loaded of a run so far. The first call starts loading.
   run(name) {
     if (!this.runs.has(name)) {
-      const entry = { name, run: null, cases: null, complete: false, error: "" };
+      const entry = { name, run: null, cases: null, complete: false, error: "", labels: null };
       this.runs.set(name, entry);
       this.load(entry);
     }
@@ -35,11 +35,33 @@ export class Store {
       await this.readRows(entry, entry.cases);
       entry.complete = true;
       this.onChange();
+      this.followLabels(entry);
       this.poll(entry);
     } catch (problem) {
       entry.error = problem.message;
       this.onChange();
     }
+  }
+
+  // Labels are read again every few seconds: someone else may be labeling the same cases.
+  async followLabels(entry) {
+    try {
+      this.setLabels(entry, await this.source.labels(entry.name));
+    } catch (problem) {
+      if (!entry.labels) this.report(problem);
+    }
+    if (this.source.live) setTimeout(() => this.followLabels(entry), POLL_INTERVAL);
+  }
+
+  setLabels(entry, labels) {
+    if (JSON.stringify(labels) === JSON.stringify(entry.labels)) return;
+    entry.labels = labels;
+    this.onChange();
+  }
+
+  // Writes a label and resolves when it is on disk.
+  async label(name, id, trial, label, note) {
+    this.setLabels(this.runs.get(name), await this.source.label({ run: name, case: id, trial, label, note }));
   }
 
   // Returns false if there are fewer rows than were loaded: then the rows have changed and have to be loaded again.

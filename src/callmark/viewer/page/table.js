@@ -4,6 +4,7 @@
 import { CHANGES } from "./cases.js";
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
+import { labelWord } from "./triage.js";
 import { number, originWords, prose, seconds, visible, words } from "./text.js";
 
 const ROW_HEIGHT = 42;
@@ -151,7 +152,7 @@ export class CaseTable {
       ? Math.min(MAX_PRINTED, this.rows.length)
       : Math.min(this.rows.length, Math.ceil((top + this.visibleHeight) / this.height) + EXTRA_ROWS);
     this.body.style.setProperty("transform", `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
-    const drawn = [this.cases, this.rows, first, last, this.current, this.opened, this.trials];
+    const drawn = [this.cases, this.rows, this.cases.labels, first, last, this.current, this.opened, this.trials];
     if (this.drawn?.every((value, index) => value === drawn[index])) return; // nothing has changed
     this.drawn = drawn;
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
@@ -197,6 +198,7 @@ export class CaseTable {
         { class: "cell-case", role: "gridcell" },
         prose(cases.title(at), "span", { title: visible(cases.id[at]) }),
         this.trials ? el("small", {}, ` Trial ${cases.trial[at] + 1}`) : null,
+        [...new Set(cases.labelsOf(at).map(({ label }) => label))].slice(0, 2).map((label) => el("span", { class: "label" }, labelWord(label))),
       ),
       el(
         "span",
