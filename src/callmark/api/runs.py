@@ -187,7 +187,7 @@ def gate(
     )
 
 
-def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:
+def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None, history: bool = False) -> ReportFile:
     """Write an HTML report of one or more runs, as a single file that opens from disk without a server.
 
         callmark.report(["runs/base", "runs/tuned"], out="report.html")
@@ -196,7 +196,9 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
 
     Args:
         runs: One or more runs: `Run` objects, or paths of their folders.
-        out: Output file; `report.html` in the folder of the first run by default. `-` is standard output.
+        out: Output file; `report.html` in the folder of the first run by default, `history.html` beside it for the history. `-` is standard
+            output.
+        history: Write the numbers of the runs over time, a leaderboard and cost against score, instead of their cases.
 
     Returns:
         The report: its path, its size, and the number of conversations that did not fit.
@@ -208,11 +210,13 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     from callmark.viewer.report import write_report
 
     opened = [open_run(run) for run in ([runs] if isinstance(runs, str | PathLike | Run) else runs)]
-    target = fspath(out) if out is not None else (opened[0].folder.file("report.html") if opened else "report.html")
+    name = "history.html" if history else "report.html"
+    target = fspath(out) if out is not None else (opened[0].folder.file(name) if opened else name)
     for run in opened:
         refuse_run_file(run, target)
-    warnings = [f"{sentence}: their cases are matched by ID." for run in opened[1:] if (sentence := other_cases(opened[0], run))]
-    left_out = write_report(opened, target, warn=warnings.append, replace=out is None)
+    others = () if history else opened[1:]
+    warnings = [f"{sentence}: their cases are matched by ID." for run in others if (sentence := other_cases(opened[0], run))]
+    left_out = write_report(opened, target, warn=warnings.append, replace=out is None, history=history)
     return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
 

@@ -20,6 +20,7 @@ from callmark.types import Message
 from callmark.viewer.bounded_heap import BoundedHeap
 from callmark.viewer.bundle import page_around_data
 from callmark.viewer.graded_rows import GradedRows
+from callmark.viewer.history import history_of
 from callmark.viewer.page_data import case_data, comparison_data, message_data, run_data
 from callmark.viewer.page_json import escape_for_script, page_json
 from callmark.viewer.run_cases import CaseInConversation, RunCases
@@ -38,9 +39,11 @@ def write_report(
     max_bytes: int = MAX_BYTES,
     warn: Callable[[str], None] = lambda sentence: None,
     replace: bool = False,
+    history: bool = False,
 ) -> dict[str, int]:
     """Write the report of these runs and return how much was left out. `warn` gets a sentence for each dataset that cannot be shown.
-    `replace` is for a file in a run folder, where a link is not followed.
+    `replace` is for a file in a run folder, where a link is not followed. `history` writes only the numbers of the runs over time, without
+    their cases.
 
     Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
@@ -49,6 +52,10 @@ def write_report(
     if len({run.folder.path.resolve() for run in runs}) < len(runs):
         raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()
+    if history:
+        data = page_json({"runs": [], "rows": {}, "history": history_of(runs, _unique_names(runs))})
+        write_lines(out, (head, escape_for_script(data), tail), replace=replace)
+        return ReportContents(max_bytes).left_out()
     contents = ReportContents(max_bytes)
     write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents, warn)), (tail,)), replace=replace)
     return contents.left_out()

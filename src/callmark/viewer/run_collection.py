@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from callmark.analysis.summary import Summary
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.runs.compare import compare_runs
@@ -48,7 +49,7 @@ class RunCollection:
         self._open_runs: dict[str, tuple[Stamp, OpenedRun | RunInProgress]] = {}
         self._comparisons: dict[tuple[tuple[str, Stamp], ...], dict[str, Any]] = {}
         self._opening: dict[str, Lock] = {}
-        self._list = RunList(self.priority)
+        self._list = RunList(self.priority, self._partial_summary)
         self._triage = Triage(path, author=author, read_only=read_only)
 
     def runs(self) -> dict[str, Path]:
@@ -70,6 +71,15 @@ class RunCollection:
     def list_json(self, arrived: float) -> bytes:
         """Return the same as JSON, for a request that arrived at that time on the monotonic clock."""
         return self._list.json(self.runs, arrived)
+
+    def history_data(self) -> dict[str, Any]:
+        """Return the history of all runs."""
+        return self._list.history(self.runs())
+
+    def _partial_summary(self, name: str) -> Summary | None:
+        """Return the summary of a run in progress so far; None if nothing is scored."""
+        opened = self.open_run(name)
+        return opened.summary() if isinstance(opened, RunInProgress) else None
 
     def open_run(self, name: str) -> OpenedRun | RunInProgress:
         """Return a run, which is read again only when its files change. An unknown name raises `NotFound`."""

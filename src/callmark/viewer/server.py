@@ -42,7 +42,9 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-_PATH = re.compile(r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare|labels|label|correct)", re.ASCII)
+_PATH = re.compile(
+    r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare|history|labels|label|correct)", re.ASCII
+)
 _WRITING = ("/api/label", "/api/correct")
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
 _MAX_ROWS = 50_000
@@ -195,6 +197,9 @@ def _routes(runs: RunCollection) -> "Starlette":
     def all_runs(request: "Request") -> bytes:
         return runs.list_json(request.state.arrived)
 
+    def history(request: "Request") -> dict[str, Any]:
+        return runs.history_data()
+
     def labels(request: "Request") -> dict[str, Any]:
         return runs.labels_data(_text_parameter(request, "name"))
 
@@ -240,6 +245,7 @@ def _routes(runs: RunCollection) -> "Starlette":
             Route("/api/rows", json_endpoint(rows, msgspec.json.encode), methods=["GET"]),
             Route("/api/case", json_endpoint(case), methods=["GET"]),
             Route("/api/compare", json_endpoint(compare), methods=["GET"]),
+            Route("/api/history", json_endpoint(history, urgent=False), methods=["GET"]),
             Route("/api/labels", json_endpoint(labels), methods=["GET"]),
             Route("/api/label", writing_endpoint(LabelRequest, runs.add_label), methods=["POST"]),
             Route("/api/correct", writing_endpoint(CorrectionRequest, runs.add_correction), methods=["POST"]),

@@ -5,6 +5,7 @@ written. Labels are those of the run's dataset, whichever run they were given in
 """
 
 import os
+import shlex
 from threading import Lock
 from typing import Any
 
@@ -96,7 +97,10 @@ class Triage:
         else:
             output["tool_calls"] = _read_calls(request.calls)
         add_correction(self.patch_path, case, output, dataset=digest, author=self.author)
-        return {"patch": os.path.basename(self.patch_path), "command": f"callmark grade {folder} --patch {scrub(self.patch_path)}"}
+        return {
+            "patch": os.path.basename(self.patch_path),
+            "command": f"callmark grade {shlex.quote(str(folder))} --patch {shlex.quote(scrub(self.patch_path))}",
+        }
 
     def _corrected(self, digest: str) -> list[str]:
         try:

@@ -4,6 +4,7 @@ import { showPressed } from "./charts.js";
 import { redraw, el } from "./dom.js";
 import { filterBar, filterChips } from "./filters.js";
 import { runCounts, runPicker } from "./head.js";
+import { historyView } from "./history.js";
 import { findRow } from "./case_view.js";
 import { charts, overview } from "./overview.js";
 import { CasePane } from "./case_pane.js";
@@ -105,13 +106,16 @@ function draw() {
     byId(id).hidden = !shown;
   document.body.classList.toggle("case-open", Boolean(state.run && state.case));
   if (!state.run) {
-    document.title = "Runs · callmark";
+    const isHistory = state.view === "history";
+    document.title = `${isHistory ? "History" : "Runs"} · callmark`;
     redraw(byId("run-picker"));
     redraw(byId("counts"));
-    drawnInputs = {};
-    if (store.list)
+    if (!isHistory) drawnInputs = {};
+    if (isHistory) drawHistory();
+    else if (store.list)
       redraw(
         byId("run-list"),
+        source.hasHistory ? listTabs() : null,
         runList(store.list, labels, selected, {
           open: (name) => change({ ...readState(""), run: name }),
           compare: compareSelected,
@@ -121,6 +125,28 @@ function draw() {
     return;
   }
   drawRun(labels);
+}
+
+// Runs and history are two views of the same folder.
+function listTabs() {
+  const tab = (view, name) => el("button", { type: "button", "data-key": `view ${view}`, "aria-pressed": String(state.view === view), onclick: () => change({ ...readState(""), view }) }, name);
+  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, source.live ? tab("", "Runs") : null, tab("history", "History"));
+}
+
+function drawHistory() {
+  const history = store.history();
+  const box = byId("run-list");
+  const width = Math.max(280, Math.min(1080, box.clientWidth - 44 || innerWidth - 76));
+  drawIfChanged("history", [history, width, writeState(state)], () =>
+    redraw(
+      box,
+      listTabs(),
+      el("h1", {}, "History"),
+      history
+        ? historyView(history.runs, { state, change, width, open: source.live ? (name) => change({ ...readState(""), run: name }) : null })
+        : empty("Loading runs…", ""),
+    ),
+  );
 }
 
 function drawRun(labels) {
@@ -359,6 +385,8 @@ function start() {
     event.preventDefault();
     change(readState(""));
   };
+  addEventListener("resize", () => state.view === "history" && scheduleDraw());
+  if (!source.live && source.hasHistory && !state.run) state = { ...state, view: "history" };
   draw();
   store.readList().then(() => {
     // A report opens with its run or its comparison.

@@ -24,6 +24,8 @@ function reportSource(data) {
       findRun(name) ?? refuse(`No run named ${name} in this report. Click “callmark” at the top for the list of its runs.`),
     rows: async (name, start) => (start ? { ...data.rows[name], start, id: [] } : data.rows[name]),
     compare: async () => data.comparison ?? refuse(data.comparison_problem || "This report does not compare these runs."),
+    hasHistory: Boolean(data.history),
+    history: async () => data.history ?? { runs: [], ready: true },
     labels: async (name) => data.labels?.[name] ?? EMPTY_LABELS,
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
@@ -61,6 +63,8 @@ function viewerSource() {
     leftOut: null,
     comparison: null,
     problem: "",
+    hasHistory: true,
+    history: () => request("history"),
     runs: () => request("runs"),
     run: (name) => request("run", [["name", name]]),
     labels: (name) => request("labels", [["name", name]]),

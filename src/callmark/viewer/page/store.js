@@ -103,6 +103,29 @@ export class Store {
     this.poll(entry);
   }
 
+  // The history of all runs, null until it is loaded. It is read again while its page is shown.
+  history() {
+    if (!this.historyAsked) {
+      this.historyAsked = true;
+      this.readHistory();
+    }
+    return this.historyData ?? null;
+  }
+
+  async readHistory() {
+    try {
+      const found = await this.source.history();
+      const isNew = JSON.stringify(found) !== JSON.stringify(this.historyData);
+      this.historyData = found;
+      if (isNew) this.onChange();
+      if (this.source.live) setTimeout(() => (this.historyAsked = false), found.ready ? POLL_INTERVAL : NOT_READY_INTERVAL);
+      if (this.source.live && !found.ready) setTimeout(() => this.onChange(), NOT_READY_INTERVAL);
+    } catch (problem) {
+      this.historyAsked = false;
+      this.report(problem);
+    }
+  }
+
   // The comparison of these runs, null until it is loaded; its `problem` says why they cannot be compared.
   compare(names) {
     const key = JSON.stringify(names);
