@@ -27,7 +27,8 @@ from callmark.viewer.priority_gate import PriorityGate
 Stamp = tuple[tuple[int, int], ...]
 EntryState = Literal["final", "uncounted", "in progress"]
 _METRICS_TIME = 0.3  # seconds that a request for the list waits for metrics
-_PASS_RATES_TIME = 0.3  # seconds that a request for the history reads trials
+_HISTORY_TIME = 0.6  # seconds that a request for the history does
+_PASS_RATES_TIME = 0.1  # seconds that a request for the history reads trials
 _MANIFESTS_TIME = 0.4  # seconds that it waits for runs that were not read before
 _SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
 _PIECE = 1 << 20  # bytes of predictions read at a time
@@ -83,16 +84,16 @@ class RunList:
     def history(self, runs: Mapping[str, Path]) -> dict[str, Any]:
         """Return the history of all runs, newest first, and whether all numbers are known."""
         with self._lock:
-            entries, ready = self._read(runs)
+            entries, ready = self._read(runs, _HISTORY_TIME)
             history = [dict(entry.history) for entry in entries]
             complete = self._pass_rates.add(history, runs, run_stamp, _PASS_RATES_TIME)
         return {"runs": history, "ready": ready and complete}
 
-    def _read(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
+    def _read(self, runs: Mapping[str, Path], metrics_time: float = _METRICS_TIME) -> tuple[list[_Entry], bool]:
         with self._priority:  # each file that is opened would otherwise wait for the thread that counts
-            return self._read_now(runs)
+            return self._read_now(runs, metrics_time)
 
-    def _read_now(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
+    def _read_now(self, runs: Mapping[str, Path], metrics_time: float) -> tuple[list[_Entry], bool]:
         began = time.monotonic()
         unread = [name for name, path in runs.items() if not self._read_entry(name, path, began + _MANIFESTS_TIME)]
         for name in self._entries.keys() - runs.keys():
@@ -100,7 +101,7 @@ class RunList:
             self._summaries.pop(name, None)
             self._predictions.pop(name, None)
             self._partials.pop(name, None)
-        uncounted = [name for name in runs if name in self._entries and not self._count_soon(name, runs[name], began + _METRICS_TIME)]
+        uncounted = [name for name in runs if name in self._entries and not self._count_soon(name, runs[name], began + metrics_time)]
         missing = [(name, runs[name]) for name in (*unread, *uncounted)]
         if missing and (self._counting is None or not self._counting.is_alive()):
             self._counting = Thread(target=self._count_all, args=(missing,), name="counting", daemon=True)

@@ -7,7 +7,7 @@ import { empty, panel } from "./panels.js";
 import { formatTime } from "./runs.js";
 import { brief, counted, interval, number, prose, seconds, visible } from "./text.js";
 
-const MAX_ROWS = 500; // of the leaderboard
+const MAX_ROWS = 50; // of the leaderboard, before all are shown
 
 export function historyView(entries, { state, change, width, open }) {
   if (!entries.length) return empty("No runs yet.", "Start one with `callmark run CASES --model MODEL`, or grade predictions with `callmark grade CASES --predictions FILE`.");
@@ -24,7 +24,8 @@ export function historyView(entries, { state, change, width, open }) {
   const metric = metrics.includes(state.metric) ? state.metric : reference.headline;
   const tags = [...new Set(ofDataset.flatMap((run) => Object.keys(run.tags)))];
   const by = tags.includes(state.by) ? state.by : "";
-  const differing = (run) => incomparable(run, newest(entries.filter((each) => each.digest === run.digest)));
+  const references = new Map(datasets.map(([each]) => [each, newest(entries.filter((run) => run.digest === each))]));
+  const differing = (run) => incomparable(run, references.get(run.digest));
   const labels = [...new Set(charted.map(({ label }) => label))];
   const data = { runs: charted, metric, by, labels, differing, width, open };
   return [
@@ -48,12 +49,12 @@ export function historyView(entries, { state, change, width, open }) {
     el(
       "div",
       { class: "panels" },
-      panel("Leaderboard", "wide flush leaderboard", leaderboard(ranked, { state, metric, change, open, differing, all })),
       panel(
         "Cost against score",
         "",
         charted.some((run) => run.cost !== null && run.metrics[metric]) ? costChart(data) : empty("No costs are known.", "Set the prices of a model in `callmark.toml`."),
       ),
+      panel("Leaderboard", "wide flush leaderboard", leaderboard(ranked, { state, metric, change, open, differing, all })),
     ),
   ];
 }
@@ -105,6 +106,12 @@ function leaderboard(runs, { state, metric, change, open, differing, all }) {
     .map((run) => [value(run, metric) ?? null, run])
     .sort(([a], [b]) => (a === null || b === null ? (a === null) - (b === null) : sign * (a < b ? -1 : a > b ? 1 : 0)))
     .map(([, run]) => run);
+  const rowsOf = (shown) => shown.map((run) => boardRow(run, { metric, open, why: differing(run), all }));
+  const body = el("tbody", {}, rowsOf(sorted.slice(0, MAX_ROWS)));
+  const more =
+    sorted.length > MAX_ROWS
+      ? el("button", { type: "button", class: "quiet-button", "data-key": "all runs", onclick: () => (body.append(...rowsOf(sorted.slice(MAX_ROWS))), more.remove()) }, `Show ${counted(sorted.length - MAX_ROWS, "more run")}`)
+      : null;
   const turn = (name) => (key === name ? (sign > 0 ? `-${name}` : name) : LOW_FIRST.includes(name) ? name : `-${name}`);
   return el(
     "div",
@@ -127,9 +134,9 @@ function leaderboard(runs, { state, metric, change, open, differing, all }) {
           ),
         ),
       ),
-      el("tbody", {}, sorted.slice(0, MAX_ROWS).map((run) => boardRow(run, { metric, open, why: differing(run), all }))),
+      body,
     ),
-    sorted.length > MAX_ROWS ? el("p", { class: "hint" }, `and ${counted(sorted.length - MAX_ROWS, "more run")}`) : null,
+    more,
   );
 }
 
