@@ -1,4 +1,4 @@
-"""`callmark export`: write a standalone grader, a batch file, the results of a run, or its notebooks."""
+"""`callmark export`: write a standalone grader, a batch file, the results or labeled cases of a run, or its notebooks."""
 
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 @click.group(
     "export",
     cls=Group,
-    titles={"Commands": ("results", "notebook", "batch", "grader")},
+    titles={"Commands": ("results", "cases", "notebook", "batch", "grader")},
     examples=("callmark export results runs/base --to csv", "callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl"),
 )
 def command() -> None:
-    """Export results, notebooks, batch requests or a grader."""
+    """Export results, labeled cases, notebooks, batch requests or a grader."""
 
 
 @command.command(cls=Command, examples=("callmark export grader -o grader.py",))
@@ -113,3 +113,28 @@ def notebook(run: str, out: str) -> None:
     opened = open_run(run)
     paths = " and ".join(escape_breaks(str(path)) for path in export_notebooks(opened, out))
     click.echo(f"{escape_breaks(opened.label)} → {paths}")
+
+
+@command.command(
+    cls=Command,
+    examples=(
+        "callmark export cases runs/base --label model -o regressions.jsonl",
+        "callmark export cases runs/base --label expectation -o to-correct.jsonl",
+    ),
+)
+@argument("run", metavar="RUN", text="Run folder.")
+@option("--label", group="Input", metavar="LABEL", required=True, help="Label of the cases: model, expectation, unclear, or your own.")
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
+def cases(run: str, label: str, out: str) -> None:
+    """Write the cases that were given a label in callmark view.
+
+    Cases with the label model are a regression set; those with the label expectation have to be corrected. Every command that takes cases
+    reads the file.
+    """
+    from callmark.api.exporting import export_cases
+    from callmark.reporting.safety import escape_breaks
+    from callmark.wording import pluralize
+
+    count = export_cases(run, label=label, out=out)
+    if out != "-":
+        click.echo(f"{pluralize(count, 'case')} with the label {escape_breaks(label)} → {escape_breaks(out)}")
