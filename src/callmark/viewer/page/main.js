@@ -92,6 +92,7 @@ function showFailures() {
 
 function draw() {
   store.listShown = !state.run;
+  store.shownRun = state.run;
   const labels = runLabels(store.list ?? []);
   drawNotices();
   for (const [id, shown] of [

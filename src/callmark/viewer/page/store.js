@@ -14,6 +14,7 @@ export class Store {
     this.comparisons = new Map();
     this.list = null;
     this.listShown = true;
+    this.shownRun = ""; // whose labels are read again
     this.problem = "";
   }
 
@@ -46,7 +47,7 @@ export class Store {
   // Labels are read again every few seconds: someone else may be labeling the same cases.
   async followLabels(entry) {
     try {
-      this.setLabels(entry, await this.source.labels(entry.name));
+      if (!entry.labels || this.shownRun === entry.name) this.setLabels(entry, await this.source.labels(entry.name));
     } catch (problem) {
       if (!entry.labels) this.report(problem);
     }

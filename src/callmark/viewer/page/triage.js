@@ -40,7 +40,7 @@ export class TriagePanel {
       maxlength: 40,
       autocomplete: "off",
       list: "known-labels",
-      onkeydown: (event) => event.key === "Enter" && this.write(this.other.value.trim()),
+      onkeydown: (event) => event.key === "Enter" && this.other.blur(), // which is a change
       onchange: () => this.other.value.trim() && this.write(this.other.value.trim()),
     });
     this.note = el("textarea", { id: "note", rows: 1, "aria-label": "Note", "aria-keyshortcuts": "n", placeholder: "Note", maxlength: 4000, onchange: () => this.writeNote() });
