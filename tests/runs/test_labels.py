@@ -76,11 +76,9 @@ def test_labeled_cases_are_exported(tmp_path: Path, capsys: pytest.CaptureFixtur
     out = tmp_path / "regressions.jsonl"
     assert command(["export", "cases", str(run.path), "--label", "model", "-o", str(out)]) == 0
     assert capsys.readouterr().out == f"1 case with the label model → {out}\n"
-    (found,) = callmark.load(out)
-    assert (found.id, found.expected) == (
-        "c2",
-        next(row for row in callmark.load(tmp_path / "base-cases.jsonl") if row.id == "c2").expected,
-    )
+    (found,) = callmark.load(out, cases=True)
+    assert isinstance(found, callmark.Case)
+    assert (found.id, [str(call) for call in found.expected]) == ("c2", ["f(n=2)"])
     assert command(["export", "cases", str(run.path), "--label", "unclear", "-o", "-"]) == 2
     assert "no case has the label 'unclear'.\nIts cases have: model." in capsys.readouterr().err
     dataset = tmp_path / "base-cases.jsonl"

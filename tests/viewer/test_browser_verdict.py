@@ -128,8 +128,8 @@ def test_row_shows_the_argument_at_fault_of_a_long_call(opened: Opener, tmp_path
     assert mark.bounding_box()["x"] < actual.bounding_box()["x"] + actual.bounding_box()["width"]  # type: ignore[index]
 
 
-def test_direction_has_a_sign_a_word_and_a_color(opened: Opener, both_report: Path) -> None:
-    page = opened(both_report)
+def test_direction_has_a_sign_a_word_and_a_color(opened: Opener, viewer_address: str) -> None:
+    page = opened(f"{viewer_address}#run=tuned&base=base", wait=".tile-change")
     changes = page.locator(".tile-change")
     expect(changes.first).to_have_text("▲ +.343 better")
     words = {(text.split(maxsplit=2)[0], text.split(maxsplit=2)[2]) for text in changes.all_text_contents()}

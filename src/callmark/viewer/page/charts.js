@@ -8,11 +8,11 @@ import { number, prose, shortenAll, signed, visible } from "./text.js";
 const MAX_BAR_LABEL = 26; // characters
 
 // Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before`, the baseline's value, is drawn as a tick. A bar
-// without a patch is not a button.
-export function bars(entries, { toggle, mono = false }) {
+// without a patch is not a button. Labels are shortened to `width` characters; a `note` is shown below a label.
+export function bars(entries, { toggle, mono = false, width = MAX_BAR_LABEL }) {
   const labels = shortenAll(
     entries.map(({ label }) => visible(label)),
-    MAX_BAR_LABEL,
+    width,
   );
   const rows = entries.map((entry, at) => {
     const drawing = svg(

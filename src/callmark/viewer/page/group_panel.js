@@ -6,7 +6,8 @@ import { groupKey } from "./cases.js";
 import { empty, panel } from "./panels.js";
 import { counted, labelWords, originWords } from "./text.js";
 
-const MAX_GROUPS = 8; // before the others are unfolded
+const MAX_GROUP_LABEL = 60; // characters
+const MAX_GROUPS = 5; // before the others are unfolded
 const MAX_MORE = 60;
 
 // The groups of the failures, largest first: [{key, label, title, n}]. With `broken`, only failures that the baseline does not have.
@@ -42,7 +43,7 @@ export function groupPanel(cases, broken, jump) {
         value: n / highest,
         caption: el("b", {}, n.toLocaleString("en")),
       })),
-      { toggle: jump, mono: true },
+      { toggle: jump, mono: true, width: MAX_GROUP_LABEL },
     );
   return panel(
     title,

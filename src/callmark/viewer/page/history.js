@@ -26,8 +26,11 @@ export function historyView(entries, { state, change, width, open }) {
   const by = tags.includes(state.by) ? state.by : "";
   const references = new Map(datasets.map(([each]) => [each, newest(entries.filter((run) => run.digest === each))]));
   const differing = (run) => incomparable(run, references.get(run.digest));
-  const labels = [...new Set(charted.map(({ label }) => label))];
-  const data = { runs: charted, metric, by, labels, differing, width, open };
+  // Runs without a model have a name of their own each: then all of them are one series.
+  const names = [...new Set(charted.map(({ label }) => label))];
+  const labels = names.length === charted.length ? [""] : names;
+  const seriesOf = (run) => (labels[0] === "" ? "" : run.label);
+  const data = { seriesOf, runs: charted, metric, by, labels, differing, width, open };
   return [
     el(
       "div",

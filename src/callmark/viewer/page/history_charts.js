@@ -39,17 +39,17 @@ export function costChart(data) {
   );
 }
 
-function chart({ runs, metric, labels, differing, across, tickName, ticksAt = null, name, joined, width, open }) {
+function chart({ runs, metric, labels, differing, seriesOf, across, tickName, ticksAt = null, name, joined, width, open }) {
   const values = runs.flatMap((run) => run.metrics[metric]).filter(Number.isFinite);
   const [least, most] = padded(Math.min(...values), Math.max(...values), 0.01);
   const [first, last] = padded(Math.min(...across), Math.max(...across), 0);
   const x = (value) => PLOT_LEFT + ((value - first) / (last - first)) * (width - PLOT_LEFT - PLOT_RIGHT);
   const y = (value) => PLOT_TOP + ((most - value) / (most - least)) * (PLOT_HEIGHT - PLOT_TOP - PLOT_BOTTOM);
-  const series = (run) => Math.min(labels.indexOf(run.label), MAX_SERIES);
+  const series = (run) => Math.min(labels.indexOf(seriesOf(run)), MAX_SERIES);
   const points = runs.map((run, at) => ({ run, at: across[at], tone: series(run), why: differing(run) })).sort((a, b) => a.at - b.at);
   const lines = joined
     ? labels.slice(0, MAX_SERIES).map((label, tone) => {
-        const path = points.filter(({ run, why }) => run.label === label && !why).map(({ run, at }) => `${x(at).toFixed(1)},${y(run.metrics[metric][0]).toFixed(1)}`);
+        const path = points.filter(({ run, why }) => seriesOf(run) === label && !why).map(({ run, at }) => `${x(at).toFixed(1)},${y(run.metrics[metric][0]).toFixed(1)}`);
         return path.length > 1 ? svg("polyline", { class: `series-line series-${tone}`, points: path.join(" ") }) : null;
       })
     : [];

@@ -137,7 +137,8 @@ function listTabs() {
 function drawHistory() {
   const history = store.history();
   const box = byId("run-list");
-  const width = Math.max(280, Math.min(1080, box.clientWidth - 44 || innerWidth - 76));
+  const edge = Math.max(16, Math.min(40, innerWidth * 0.025)); // as in page.css
+  const width = Math.max(280, Math.min(1240, document.documentElement.clientWidth - 2 * edge) - 44);
   drawIfChanged("history", [history, width, writeState(state)], () =>
     redraw(
       box,
