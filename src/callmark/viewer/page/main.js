@@ -41,6 +41,7 @@ let rows = new Uint32Array(0);
 let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
+let labelCounts = null; // of the cases that are shown
 
 function scheduleDraw() {
   if (drawScheduled) return;
@@ -180,7 +181,8 @@ function drawRun(labels) {
     drawIfChanged("labels", [cases, entry.labels], () => {
       cases.labels = new Map(Object.entries(entry.labels.labels));
     });
-  const given = cases && entry.labels ? labelParts(cases) : { labels: [], unlabeled: 0 };
+  if (cases) drawIfChanged("counted labels", [cases, cases.count, cases.labels], () => (labelCounts = labelParts(cases)));
+  const given = cases ? labelCounts : { labels: [], unlabeled: 0 };
   drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n"), JSON.stringify(given.labels), entry.labels?.writable], () => {
     redraw(
       byId("filters"),
