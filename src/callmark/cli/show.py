@@ -16,7 +16,6 @@ from callmark.wording import pluralize
     cls=Command,
     examples=(
         "callmark show train.jsonl --row 17",
-        "callmark show train.jsonl --most-calls",
         'callmark show train.jsonl --search "#W0005862" --markdown',
         "callmark show runs/base --case 12:8",
     ),
