@@ -1,16 +1,23 @@
-"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`) and two charts of its dataset.
+"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, and the
+pages of docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs).
 
 The charts are those of docs/how-to/inspect-a-dataset.md. Needs chromium in /usr/bin (Debian: `apt-get install chromium`).
 """
 
 import contextlib
 import io
+import os
+import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
+import callmark
 from callmark.cli.main import run
 
 CHARTS = ("tools", "turns-calls")
@@ -28,18 +35,80 @@ def main() -> int:
         for chart in CHARTS:
             Path(__file__).with_name(f"{chart}.svg").write_bytes(Path(folder, "charts", f"{chart}.svg").read_bytes())
         hasty = next(Path(folder, "runs").glob("scripted-hasty-*")).name
-        take(f"{Path(folder, 'report.html').as_uri()}#run={hasty}", Path(__file__).with_name("callmark.png"))
+        take(f"{Path(folder, 'report.html').as_uri()}#run={hasty}", "callmark", ".heat")
+        runs = checkpoints(Path(folder))
+        with viewer(runs) as address:
+            take(f"{address}#run=step-600&base=step-200", "comparison", ".groups .bar")
+            take(f"{address}#run=step-300", "triage", ".row", act=label_cases)
+            phone: dict[str, Any] = {"width": 390, "height": 844, "dark": True}
+            take(f"{address}#run=step-600&base=step-200", "comparison-phone", ".groups .bar", **phone)
+            take(
+                f"{address}#run=step-300&score=wrong&label=model",
+                "triage-phone",
+                ".row",
+                act=lambda page: page.locator(".row").click(),
+                **phone,
+            )
+            take(f"{address}#view=history&by=step", "history", ".history")
     return 0
 
 
-def take(address: str, out: Path) -> None:
-    """Take a screenshot of the upper part of a page, in the light theme."""
+def checkpoints(folder: Path) -> Path:
+    """Write runs of a model that gets better: of each, more predictions are those of the perfect model."""
+    data = str(folder / "data" / "valid.jsonl")
+    hasty, perfect = (
+        callmark.run(data, f"scripted:{name}", out=folder / "models", name=name)[0].folder.file("predictions.jsonl")
+        for name in ("hasty", "perfect")
+    )
+    rows = list(zip(*(sorted(Path(file).read_text().splitlines()) for file in (hasty, perfect)), strict=True))
+    random = Random(5)
+    os.chdir(folder)  # not the repository
+    for step in range(100, 800, 100):
+        file = folder / f"step-{step}.jsonl"
+        file.write_text("\n".join(better if random.random() < step / 900 else worse for worse, better in rows))
+        callmark.grade(data, predictions=file, out=folder / "steps", name=f"step-{step}", tags={"step": str(step)})
+    return folder / "steps"
+
+
+def label_cases(page: Page) -> None:
+    """Label two cases, and leave the second open with the field for a correction."""
+    for key in ("f", "Enter", "m", "j", "e"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(700)
+    page.locator("#note").fill("The guest never gave this ID.")
+    page.locator("#note").blur()
+    page.get_by_text("Correct the expectation").click()
+
+
+@contextlib.contextmanager
+def viewer(runs: Path) -> Iterator[str]:
+    """Run `callmark view`, and yield its address."""
+    command = [sys.executable, "-m", "callmark", "view", str(runs), "--no-browser", "--author", "lena"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
+
+
+def take(
+    address: str,
+    name: str,
+    wait: str,
+    *,
+    act: Callable[[Page], None] = lambda page: None,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    dark: bool = False,
+) -> None:
+    """Take a screenshot of the upper part of a page."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", device_scale_factor=1)
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
         page.goto(address)
-        page.locator(".heat").wait_for()
-        page.screenshot(path=str(out))
+        page.locator(wait).first.wait_for()
+        act(page)
+        page.wait_for_timeout(700)
+        page.screenshot(path=str(Path(__file__).with_name(f"{name}.png")))
         browser.close()
 
 

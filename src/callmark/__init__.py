@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from callmark.analysis.summary import Summary
     from callmark.api.datasets import convert, expand, filter, lint, split, stats, write  # noqa: A004 - the public name
-    from callmark.api.exporting import export, export_batch, export_grader, export_notebooks, export_training
+    from callmark.api.exporting import export, export_batch, export_cases, export_grader, export_notebooks, export_training
+    from callmark.api.graded_cases import GradedCase, graded_case
     from callmark.api.grading import grade
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
 _NAMES_BY_MODULE = {
     "callmark.analysis.summary": ("Summary",),
     "callmark.api.datasets": ("convert", "expand", "filter", "lint", "split", "stats", "write"),
-    "callmark.api.exporting": ("export", "export_batch", "export_grader", "export_notebooks", "export_training"),
+    "callmark.api.exporting": ("export", "export_batch", "export_cases", "export_grader", "export_notebooks", "export_training"),
+    "callmark.api.graded_cases": ("GradedCase", "graded_case"),
     "callmark.api.grading": ("grade",),
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
@@ -145,6 +147,7 @@ __all__ = [
     "Grade",
     "GradeOptions",
     "GradeRecord",
+    "GradedCase",
     "Keys",
     "Message",
     "Metric",
@@ -190,6 +193,7 @@ __all__ = [
     "expand",
     "export",
     "export_batch",
+    "export_cases",
     "export_grader",
     "export_notebooks",
     "export_otel",
@@ -197,6 +201,7 @@ __all__ = [
     "filter",
     "gate",
     "grade",
+    "graded_case",
     "is_confirmation",
     "lint",
     "load",

@@ -141,7 +141,7 @@ def test_a_summary_of_other_grades_or_changed_since_is_not_valid(tmp_path: Path,
 
 def test_a_summary_of_another_version_is_not_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = graded(tmp_path)
-    monkeypatch.setattr(summary_file, "version", lambda name: "99")
+    monkeypatch.setattr(summary_file, "_version", lambda: "99")
     assert run.stored_summary() is None
 
 

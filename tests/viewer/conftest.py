@@ -108,7 +108,8 @@ def watch_page(page: "Page", address: str) -> list[str]:
     own: Callable[[str], bool] = (lambda url: url == here) if here.startswith("file:") else (lambda url: url.startswith(here))
 
     def on_console(message: "ConsoleMessage") -> None:
-        refused = "/api/" in message.location["url"] and re.search("status of 40[034]", message.text)  # the page shows what is missing
+        # The page shows what is missing, and that the viewer has stopped.
+        refused = "/api/" in message.location["url"] and re.search("status of (?:40[034]|507)|ERR_CONNECTION_REFUSED", message.text)
         if message.type in ("error", "warning") and not refused:
             violations.append(f"{message.type}: {message.text}")
 
@@ -133,13 +134,20 @@ def watch_page(page: "Page", address: str) -> list[str]:
 
 
 @contextmanager
-def viewer_process(folder: Path) -> Iterator[str]:
+def viewer_process(folder: Path, *options: str) -> Iterator[str]:
     """Run `callmark view` as a process, and yield the address that it prints."""
-    command = [sys.executable, "-m", "callmark", "view", str(folder), "--no-browser", "--port", "0"]
+    with started_viewer(folder, *options) as (address, _):
+        yield address
+
+
+@contextmanager
+def started_viewer(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """Run `callmark view` as a process, and yield its address and the process."""
+    command = [sys.executable, "-m", "callmark", "view", str(folder), "--no-browser", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield process.stdout.readline().strip(), process
         finally:
             process.terminate()
 

@@ -57,6 +57,20 @@ def test_report_is_accessible(opened: Opener, both_report: Path, dark: bool, wid
     assert findings(page) == []
 
 
+@pytest.mark.parametrize("width, dark", [(1440, False), (390, True)])
+def test_viewer_is_accessible_with_labels_and_history(opened: Opener, viewer_address: str, width: int, dark: bool) -> None:
+    page = opened(f"{viewer_address}#run=tuned&base=base&score=wrong", width=width, dark=dark)
+    page.locator(".groups:visible").first.wait_for()
+    assert findings(page) == []
+    go(page, "run=base&q=s8&case=s8%3A5", ".triage:visible")
+    page.get_by_text("Correct the expectation").click()
+    assert findings(page) == []
+    go(page, "", ".runs:visible")
+    assert findings(page) == []
+    go(page, "view=history", ".board:visible")
+    assert findings(page) == []
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_conversations_and_empty_states_are_accessible(opened: Opener, desk_report: Path, dark: bool) -> None:
     page = opened(desk_report, dark=dark)

@@ -165,16 +165,16 @@ def test_list_of_runs_shows_hostile_text(page: Page) -> None:
 def test_overview_shows_hostile_text(page: Page) -> None:
     go(page, ".tile:visible", run="decisions")
     page.locator(".heat").wait_for()
-    check_text(page, "#overview", f"metric{TRICKS[0]}", f"tool{TRICKS[0]}", "⟪")
+    check_text(page, "main", f"metric{TRICKS[0]}", f"tool{TRICKS[0]}", "⟪")
     assert page.title().startswith(f"model{TRICKS[0]}")
     assert page.evaluate("Object.keys(Object.prototype).length + Object.keys(Array.prototype).length") == 0
     go(page, ".tile:visible", run="others")
-    expect(page.locator("#overview")).to_contain_text(f"error{TRICKS[3]}")
+    expect(page.locator("main")).to_contain_text(f"error{TRICKS[3]}")
 
 
 # Clicks every mark twice, and returns those that leave no row or do not toggle off. Every click redraws the page.
 CLICK_ALL = """() => {
-  const marks = () => [...document.querySelectorAll("#overview [data-key]")];
+  const marks = () => [...document.querySelectorAll("#charts [data-key]")];
   const click = (mark) => mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   const all = document.getElementById("row-count").textContent;
   return marks().map((mark, at) => {
@@ -248,7 +248,7 @@ def test_table_and_search_show_hostile_text(page: Page) -> None:
 
 def test_comparison_shows_hostile_text(page: Page) -> None:
     go(page, ".forest:visible", run="others", base="decisions")
-    check_text(page, "#overview", f"model{TRICKS[0]}", f"model{TRICKS[1]}")
+    check_text(page, "main", f"model{TRICKS[0]}", f"model{TRICKS[1]}")
     go(page, "#case-title:visible", run="others", base="decisions", case=f"id{TRICKS[1]}")
     expect(page.locator(".outcome-label")).to_have_count(2)
 

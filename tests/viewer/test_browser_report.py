@@ -30,7 +30,7 @@ def shown(page: Page) -> list[str]:
 
 def click_mark(page: Page, name: str) -> None:
     """Click the mark of a chart that has this key."""
-    page.locator(f'#overview [data-key="{name}"]').click()
+    page.locator(f'main [data-key="{name}"]').last.click()
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,11 @@ def test_chart_click_filters_the_table_and_second_click_removes_the_filter(base:
     assert len(shown(base)) == int(filtered.split()[0])
     labels = [" ".join(text.replace("×", "").replace("Remove this filter", "").split()) for text in base.locator(".chip").all_inner_texts()]
     assert labels == chips
-    expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "true")
+    expect(base.locator(f'#charts [data-key="{name}"]')).to_have_attribute("aria-pressed", "true")
     click_mark(base, name)
     assert row_count(base) == "36 cases"
     expect(base.locator(".chip")).to_have_count(0)
-    expect(base.locator(f'#overview [data-key="{name}"]')).to_have_attribute("aria-pressed", "false")
+    expect(base.locator(f'#charts [data-key="{name}"]')).to_have_attribute("aria-pressed", "false")
 
 
 def test_filters_combine_and_each_chip_removes_its_own(base: Page) -> None:
@@ -295,21 +295,21 @@ def test_two_runs_are_compared(opened: Opener, both_report: Path) -> None:
     page = opened(both_report)
     expect(page.get_by_label("Baseline", exact=True)).to_have_value("base")
     rows = page.locator(".forest-row")
-    expect(rows.first).to_contain_text(".614 → .957+.343 [+.079")
+    expect(rows.first).to_contain_text(".614 → .957▲ +.343 [+.079")
     expect(rows.first.locator(".interval-line")).to_have_count(1)
-    assert page.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
+    assert page.locator(".part b").all_inner_texts() == ["2", "18", "1", "14"]
     click_mark(page, "run=tuned&change=broken")
     assert shown(page) == ["s3:3", "s7:3"]
     assert page.locator(".row .cell-change").all_inner_texts() == ["✓→✗ broken", "✓→✗ broken"]
-    page.get_by_role("group", name="Change from the baseline").get_by_role("button", name="Fixed").click()
+    page.get_by_role("group", name="Outcome").get_by_role("button", name="Fixed").click()
     assert row_count(page) == "18 of 36 cases"
-    page.get_by_role("group", name="Change from the baseline").get_by_role("button", name="All").click()
+    page.get_by_role("group", name="Outcome").get_by_role("button", name="All").click()
     click_mark(page, "run=tuned&change=both wrong")
     page.locator(".row").click()
     case = page.locator("#case")
     expect(case.locator(".outcome-label")).to_have_text(["✗ Wrong.5base", "✗ Wrong.5tuned"])
     expect(case.locator(".arguments thead")).to_have_text("ArgumentExpectedbasetuned")
-    expect(page.locator("#overview .tile-change").first).to_have_text("+.343")
+    expect(page.locator(".tile-change").first).to_have_text("▲ +.343 better")
 
 
 def test_runs_of_a_comparison_can_be_changed(opened: Opener, both_report: Path) -> None:

@@ -57,9 +57,9 @@ def test_run_can_be_filtered_searched_and_sorted(viewer: Page) -> None:
     viewer.get_by_role("button", name="base").click()
     check_row_count(viewer, "36 cases")
     expect(viewer.locator(".tile-number").first).to_have_text(".614")
-    viewer.locator('#overview [data-key="fault=wrong_value"]').click()
+    viewer.locator('#charts [data-key="fault=wrong_value"]').click()
     check_row_count(viewer, "8 of 36 cases")
-    viewer.locator('#overview [data-key="tool=get_user&actual=get_user"]').click()
+    viewer.locator('#charts [data-key="tool=get_user&actual=get_user"]').click()
     check_row_count(viewer, "3 of 36 cases")
     viewer.locator(".chip", has_text="fault").click()
     viewer.get_by_label("Search ids").fill("s1")
@@ -87,8 +87,8 @@ def test_two_selected_runs_are_compared(viewer: Page) -> None:
     for name in ("base", "tuned"):
         viewer.get_by_label(f"Compare {name}").check()
     viewer.get_by_role("button", name="Compare 2 runs").click()
-    expect(viewer.locator(".forest-row").first).to_contain_text(".614 → .957+.343")
-    assert viewer.locator(".part b").all_inner_texts() == ["14", "18", "2", "1"]
+    expect(viewer.locator(".forest-row").first).to_contain_text(".614 → .957▲ +.343")
+    assert viewer.locator(".part b").all_inner_texts() == ["2", "18", "1", "14"]
     viewer.locator('#overview [data-key="run=tuned&change=broken"]').click()
     check_row_count(viewer, "2 of 36 cases")
     viewer.locator(".row").first.click()
@@ -132,12 +132,12 @@ def test_runs_are_labeled_by_model_and_by_folder_where_labels_repeat(opened: Ope
         )
         expect(page).to_have_title("large-model · callmark")
         page.get_by_label("Baseline", exact=True).select_option("a")
-        expect(page.locator(".outcome h3")).to_have_text("large-model vs small-model · a")
+        expect(page.locator(".verdict-text")).to_have_text(re.compile("^c and a have identical scores"))
 
 
 def test_copied_address_restores_the_state_with_the_token(opened: Opener, viewer: Page, viewer_address: str) -> None:
     viewer.get_by_role("button", name="base").click()
-    viewer.locator('#overview [data-key="fault=no_call"]').click()
+    viewer.locator('#charts [data-key="fault=no_call"]').click()
     viewer.locator(".row").nth(1).click()
     expect(viewer.locator("#case-title")).to_have_text("s6:5")
     copied = viewer.url
@@ -270,7 +270,7 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
         expect(page.locator("#counts")).to_contain_text("4 of 36 predictions")
         check_row_count(page, "4 cases")
         page.evaluate("window.loadedOnce = true")
-        page.locator(".row").nth(1).click()
+        page.locator(".row").first.click()
         expect(page.locator("#case-title")).to_have_text("s0:3")
         gate.write_text("10")
         expect(page.locator("#counts")).to_contain_text("10 of 36 predictions")
@@ -283,5 +283,5 @@ def test_run_in_progress_is_followed_without_reloading(opened: Opener, running: 
         expect(page.locator("#counts")).to_have_text("36 cases · 12 conversations", timeout=20_000)
         assert process.wait(timeout=20) == 0
         expect(page.locator(".tile-interval").first).to_have_text("[.315, .352]")
-        assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:1", "s0:3", "s0:5", "s1:1"]
+        assert page.locator(".row .cell-case").all_inner_texts()[:4] == ["s0:3", "s0:5", "s1:3", "s1:5"]
         assert page.evaluate("window.loadedOnce") is True

@@ -175,7 +175,7 @@ def test_runs_of_one_dataset_share_its_conversations_and_are_compared(tmp_path: 
         {
             "run": "tuned",
             **{name: getattr(change, name) for name in ("before", "after", "difference", "low", "high", "p")},
-            "within_noise": change.within_noise,
+            "direction": "within noise",
         }
     ]
     assert (data["comparison"]["fixed"], data["comparison"]["broken"]) == ({"tuned": 1}, {"tuned": 0})

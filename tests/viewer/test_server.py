@@ -41,7 +41,9 @@ class Viewer:
         self.port = port
         self.token = token
 
-    def request(self, path: str, headers: dict[str, str | None] | None = None, *, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+    def request(
+        self, path: str, headers: dict[str, str | None] | None = None, *, method: str = "GET", body: bytes = b""
+    ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body. A header that is None is not sent."""
         sent: dict[str, str | None] = {"Host": f"{HOST}:{self.port}", "X-Callmark-Token": self.token, **(headers or {})}
         connection = HTTPConnection(HOST, self.port, timeout=10)
@@ -49,11 +51,11 @@ class Viewer:
         for name, value in sent.items():
             if value is not None:
                 connection.putheader(name, value.replace("PORT", str(self.port)))
-        connection.endheaders()
+        connection.endheaders(body or None)
         response = connection.getresponse()
-        body = response.read()
+        content = response.read()
         connection.close()
-        return response.status, {name.lower(): value for name, value in response.getheaders()}, body
+        return response.status, {name.lower(): value for name, value in response.getheaders()}, content
 
     def get(self, what: str, **query: Any) -> Any:
         """Return the data of an API path."""
@@ -69,10 +71,10 @@ class Viewer:
 
 
 @contextmanager
-def viewing(folder: Path) -> Iterator[Viewer]:
+def viewing(folder: Path, *, read_only: bool = False) -> Iterator[Viewer]:
     listener, token = listen(0), new_token()
     port = listener.getsockname()[1]
-    app: Any = application(RunCollection(str(folder)), token=token, port=port)
+    app: Any = application(RunCollection(str(folder), read_only=read_only), token=token, port=port)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", server_header=False))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from callmark import registry
 from callmark.api.drafting import Drafting
-from callmark.api.expanding import refuse_inlining
+from callmark.api.expanding import PatchedPoints, refuse_inlining
 from callmark.api.rejects import RejectsFile
 from callmark.api.unchanged import RowsFile
 from callmark.config import read_grading_settings
@@ -277,7 +277,9 @@ def split(dataset: DatasetSource, *, valid: float = 0.2, seed: int = 7, out: str
     return parts
 
 
-def expand(dataset: DatasetSource, *, parallel: Parallel = "separate", abstain: bool = False) -> Iterator[Case]:
+def expand(
+    dataset: DatasetSource, *, parallel: Parallel = "separate", abstain: bool = False, patch: str | PathLike[str] | None = None
+) -> Iterator[Case]:
     """Cut conversations into decision points: one case for each tool call, with the conversation up to the call as input.
 
         cases = list(callmark.expand("valid.jsonl"))
@@ -289,6 +291,7 @@ def expand(dataset: DatasetSource, *, parallel: Parallel = "separate", abstain: 
         dataset: A dataset of conversations.
         parallel: For several calls in one message: `"separate"` yields a case for each, `"together"` one case that expects all of them.
         abstain: Also yield a case for each assistant turn without a call, where no call is expected.
+        patch: File with corrections of expected calls, as `view` writes it. If none of them applies, that is an error.
 
     Yields:
         The decision points, in order. `write` saves them to a file.
@@ -296,7 +299,12 @@ def expand(dataset: DatasetSource, *, parallel: Parallel = "separate", abstain: 
     Raises:
         BadInput: A row is already a case, a row cannot be read, or the dataset is empty.
     """
-    return expanding.expand(open_dataset(dataset), parallel=parallel, abstain=abstain)
+    cases = expanding.expand(open_dataset(dataset), parallel=parallel, abstain=abstain)
+    return cases if patch is None else PatchedPoints(fspath(patch)).apply((case, _as_it_is) for case in cases)
+
+
+def _as_it_is(case: Case) -> Case:
+    return case
 
 
 def convert(

@@ -5,7 +5,7 @@ reference, each conversation is written once. `inline_sizes` reads the dataset o
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
@@ -20,6 +20,7 @@ from callmark.errors import BadInput
 from callmark.formats import Dataset, Output, ReadContext
 from callmark.formats.by_reference import inline_size, read_record
 from callmark.formats.rows import Rows
+from callmark.runs.patch import corrected, left_over, no_correction, read_patch
 from callmark.types import Case, Place
 
 _HINT = "Pass --by-reference to write each conversation once, which every command reads, or --yes to write them anyway."
@@ -65,6 +66,41 @@ def points(dataset: Dataset, *, parallel: Parallel = "separate", abstain: bool =
             yield row, found[0]
     finally:
         dataset.format = whole
+
+
+class PatchedPoints:
+    """Decision points with the corrections of a patch file. `count` is the number of those that were corrected."""
+
+    def __init__(self, patch: str, *, by_reference: bool = False, warn: Callable[[str], None] = lambda sentence: None) -> None:
+        self._name = patch
+        self._patch = read_patch(patch)
+        self._by_reference = by_reference
+        self._warn = warn
+        self._applied: set[str] = set()
+
+    @property
+    def count(self) -> int:
+        return len(self._applied)
+
+    def apply(self, found: Iterable[tuple[Case, Callable[[Case], Case]]]) -> Iterator[Case]:
+        """Yield the decision points, given with what adds their messages; without their messages if they are by reference.
+
+        If no correction applies, `BadInput` is raised at the end.
+        """
+        for point, complete in found:
+            is_named = point.id in self._patch.corrections
+            whole = complete(point) if is_named or not self._by_reference else point
+            correction = self._patch.find(whole) if is_named else None
+            shown = point if self._by_reference else whole
+            if correction is not None:
+                self._applied.add(point.id)
+                shown = corrected(shown, correction.expected_output)
+            yield shown
+        if not self._applied:
+            raise no_correction(self._name)
+        unused = [given[-1] for case, given in self._patch.corrections.items() if case not in self._applied]
+        if sentence := left_over(unused, self._name):
+            self._warn(f"{sentence}.")
 
 
 def inline_sizes(

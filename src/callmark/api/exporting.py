@@ -1,14 +1,16 @@
 """Export files for other programs: a table of results, notebooks, a batch of requests, a grader, training data."""
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from callmark.api.datasets import DatasetSource
+from callmark.api.datasets import DatasetSource, write
 from callmark.api.runs import RunSource, open_run, refuse_run_file
+from callmark.calls.strict import scrub
 from callmark.config import read_config
 from callmark.data.expand import as_cases
 from callmark.errors import BadInput
@@ -23,9 +25,12 @@ from callmark.rewards.grader_json import python_grader
 from callmark.rewards.reward import Reward
 from callmark.runs.batch import batch_lines
 from callmark.runs.export_results import TableFormat, export_results
+from callmark.runs.grade import reopen_cases
+from callmark.runs.labels import labeled_cases
 from callmark.runs.run import Run
 from callmark.training_data.export import SEED, TrainingKind, TrainingReport, export_training_data
 from callmark.training_data.targets import TrainingFormat
+from callmark.types import Case
 
 
 def export(run: RunSource, *, to: TableFormat, out: str | PathLike[str] | None = None) -> int:
@@ -124,6 +129,42 @@ def export_batch(
     dataset = cases if isinstance(cases, Dataset) else load(cases, cases=True)
     requests = batch_lines(islice(as_cases(dataset), limit), spec.name, chosen, path=path)
     return write_lines(fspath(out), requests)
+
+
+def export_cases(run: RunSource, *, label: str, out: str | PathLike[str]) -> int:
+    """Write the cases of a run that have a label, as decision points or scenarios: those to correct, or a regression set.
+
+        callmark.export_cases("runs/base", label="model", out="regressions.jsonl")
+
+    Labels are given in `view`, and kept beside the runs. The expected calls are those that the run was graded with, corrections included.
+
+    Args:
+        run: A `Run`, or the path of its folder.
+        label: The label: `model`, `expectation`, `unclear`, or another one.
+        out: Output file; `-` is standard output.
+
+    Returns:
+        The number of cases.
+
+    Raises:
+        BadInput: No case has this label, the dataset of the run is missing or has changed, or `out` is a file of the run.
+        StorageError: The file cannot be written.
+    """
+    opened = open_run(run)
+    target = fspath(out)
+    refuse_run_file(opened, target)
+    if target != "-" and os.path.realpath(target) == os.path.realpath(opened.folder.resolve_path(opened.info.dataset.path)):
+        raise BadInput(f"{scrub(target)}: cannot be overwritten, because it is the dataset of {opened.folder}")
+    wanted = labeled_cases(opened.folder, label)
+
+    def cases() -> Iterator[Case]:
+        with reopen_cases(opened.folder, opened.info) as source:
+            reader = source.read(digest=True)
+            yield from (placed.case for placed in reader if placed.case.id in wanted)
+            if reader.totals.digest != opened.info.dataset.digest:  # nothing is written then
+                raise BadInput(f"{opened.info.dataset.name}: the cases have changed since the run", "Run the model again on the new file.")
+
+    return write(cases(), target, to="scenarios" if opened.scenarios else "openai")
 
 
 def export_grader(out: str | PathLike[str], *, reward: Reward | None = None, as_json: bool = False) -> int:

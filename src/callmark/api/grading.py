@@ -55,6 +55,7 @@ def grade(
     policy: str | PathLike[str] | None = None,
     parse: str | None = None,
     in_order: bool = False,
+    patch: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     tags: Mapping[str, str] | Sequence[str] = (),
@@ -93,6 +94,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         policy: YAML file with the rules of the `policy` evaluator.
         parse: Text format of calls in raw text, such as `hermes`. By default it is detected.
         in_order: Match predictions to cases by order, whatever ids they have.
+        patch: File with corrections of expected calls, as `view` writes it. A run that is graded again keeps its corrections without it.
         out: Parent folder of the run; `runs` by default.
         name: Name of the run folder; by default the name of the first predictions file and the time.
         tags: Tags of the run: a dict, or a list of `KEY` and `KEY=VALUE`. A run that is graded again keeps those it has.
@@ -123,6 +125,7 @@ def _grade_cases(
     policy: str | PathLike[str] | None = None,
     parse: str | None = None,
     in_order: bool = False,
+    patch: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
     name: str | None = None,
     tags: Mapping[str, str] | Sequence[str] = (),
@@ -133,6 +136,8 @@ def _grade_cases(
 ) -> Run:
     configured = read_config(config)
     labels = read_tags(tags)
+    options = options or GradeOptions()
+    options = structs.replace(options, patch=fspath(patch) if patch else options.patch, warn=warn or options.warn)
     settings = grading_settings(configured.grading, evaluators, policy)
     with decided_by(allow if trust else None):
         authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
@@ -140,7 +145,7 @@ def _grade_cases(
         assert isinstance(cases, str | PathLike)
         refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "in-order": in_order or None, "out": out, "name": name})
         with decided_by(allow if trust else None):
-            return _regrade(RunFolder(fspath(cases)), settings, options or GradeOptions(), warn, labels)
+            return _regrade(RunFolder(fspath(cases)), settings, options, warn, labels)
     selection = select_cases(cases)
     if selection.path and not os.path.exists(selection.path) and (near := suggest_run(selection.path)):
         raise BadInput(f"{scrub(selection.path)}: no such file or run{near}")

@@ -3,6 +3,7 @@
 Every run argument can be a `Run` or the path of its folder.
 """
 
+import getpass
 import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
@@ -186,7 +187,7 @@ def gate(
     )
 
 
-def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None) -> ReportFile:
+def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | None = None, history: bool = False) -> ReportFile:
     """Write an HTML report of one or more runs, as a single file that opens from disk without a server.
 
         callmark.report(["runs/base", "runs/tuned"], out="report.html")
@@ -195,7 +196,9 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
 
     Args:
         runs: One or more runs: `Run` objects, or paths of their folders.
-        out: Output file; `report.html` in the folder of the first run by default. `-` is standard output.
+        out: Output file; `report.html` in the folder of the first run by default, `history.html` beside it for the history. `-` is standard
+            output.
+        history: Write the numbers of the runs over time, a leaderboard and cost against score, instead of their cases.
 
     Returns:
         The report: its path, its size, and the number of conversations that did not fit.
@@ -207,11 +210,13 @@ def report(runs: RunSource | Sequence[RunSource], *, out: str | PathLike[str] | 
     from callmark.viewer.report import write_report
 
     opened = [open_run(run) for run in ([runs] if isinstance(runs, str | PathLike | Run) else runs)]
-    target = fspath(out) if out is not None else (opened[0].folder.file("report.html") if opened else "report.html")
+    name = "history.html" if history else "report.html"
+    target = fspath(out) if out is not None else (opened[0].folder.file(name) if opened else name)
     for run in opened:
         refuse_run_file(run, target)
-    warnings = [f"{sentence}: their cases are matched by ID." for run in opened[1:] if (sentence := other_cases(opened[0], run))]
-    left_out = write_report(opened, target, warn=warnings.append, replace=out is None)
+    others = () if history else opened[1:]
+    warnings = [f"{sentence}: their cases are matched by ID." for run in others if (sentence := other_cases(opened[0], run))]
+    left_out = write_report(opened, target, warn=warnings.append, replace=out is None, history=history)
     return ReportFile(target, Path(target).stat().st_size if target != "-" else 0, left_out, tuple(warnings))
 
 
@@ -220,6 +225,8 @@ def view(
     *,
     port: int = 0,
     open_browser: bool = True,
+    author: str | None = None,
+    read_only: bool = False,
     on_ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve the viewer for a folder of runs on this machine, until Ctrl-C.
@@ -232,6 +239,8 @@ def view(
         folder: Folder with runs, or the folder of one run.
         port: Port to listen on; 0 is any free port.
         open_browser: Open the page in the browser.
+        author: Name in the labels that are given in the page; the name of the user by default.
+        read_only: Write no labels and no corrections.
         on_ready: Called with the address, which contains an access token.
 
     Raises:
@@ -240,7 +249,7 @@ def view(
     from callmark.viewer.run_collection import RunCollection
     from callmark.viewer.server import HOST, listen, new_token, serve
 
-    runs = RunCollection(fspath(folder))
+    runs = RunCollection(fspath(folder), author=_user() if author is None else author, read_only=read_only)
     listener = listen(port)
     token = new_token()
     address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
@@ -253,6 +262,14 @@ def view(
             webbrowser.open(address)
 
     serve(runs, listener, token, on_ready=ready)
+
+
+def _user() -> str:
+    """Return the name of the user; empty if the system does not know it."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 def refuse_run_file(run: Run, path: str) -> None:

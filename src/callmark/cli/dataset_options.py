@@ -85,6 +85,11 @@ def allow_no_calls_option() -> Callable[[Command], Command]:
     )
 
 
+def patch_option() -> Callable[[Command], Command]:
+    """Add --patch to a command."""
+    return option("--patch", group="Input", metavar="FILE", help="Corrections of expected calls, as written by callmark view.")
+
+
 class DatasetReader:
     """Opens datasets as the options say, counts the rows that are skipped, and writes them to the rejects file.
 

@@ -13,6 +13,8 @@ from callmark.cli.dataset_options import (
     DatasetOptions,
     allow_no_calls_option,
     dataset_options,
+    patch_option,
+    print_warning,
     refuse_rejects_alone,
     refuse_same_file,
 )
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 )
 @option("--abstain", group="Cases", is_flag=True, help="Also write a case for each assistant turn without a call; it expects no call.")
 @allow_no_calls_option()
+@patch_option()
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--wrap", group="Output", type=click.Choice(["item"]), help="Nest each case under the key 'item'.")
 @option("--by-reference", group="Output", is_flag=True, help="Write each conversation once, and cases that refer to it.")
@@ -60,6 +63,7 @@ def command(
     parallel: "Parallel",
     abstain: bool,
     allow_no_calls: bool,
+    patch: str | None,
     wrap: Literal["item"] | None,
     by_reference: bool,
     inline: bool,
@@ -73,11 +77,13 @@ def command(
     the same output file.
     """
     from callmark.api.datasets import write
-    from callmark.api.expanding import inline_sizes, points, readable_twice, refuse_growth
+    from callmark.api.expanding import PatchedPoints, inline_sizes, points, readable_twice, refuse_growth
     from callmark.calls.strict import scrub
 
     refuse_rejects_alone(options)
     refuse_same_file(file=file, out=out, rejects=options.rejects)
+    if patch:
+        refuse_same_file(file=patch, out=out, rejects=options.rejects)
     _refuse_conflicts(by_reference=by_reference, inline=inline, wrap=wrap, cuts=abstain or parallel != "separate")
     counts = {"conversations": 0, "decision_points": 0, "abstentions": 0, "end_in_assistant": 0, "malformed": 0}
     with ExitStack() as stack:
@@ -91,10 +97,17 @@ def command(
             sizes = inline_sizes(dataset, parallel=parallel, abstain=abstain, wrap=wrap)
             refuse_growth(sizes, dataset.name, by_reference=inline)
         found = _count(points(dataset, parallel=parallel, abstain=abstain), counts)
-        complete = (point if by_reference else histories.complete(point) for point, histories in found)
+        corrections = PatchedPoints(patch, by_reference=by_reference, warn=print_warning) if patch else None
+        complete: Iterable[Case] = (
+            corrections.apply((point, histories.complete) for point, histories in found)
+            if corrections
+            else (point if by_reference else histories.complete(point) for point, histories in found)
+        )
         cases = complete if allow_no_calls else _refuse_without_calls(complete, dataset)
         counts["decision_points"] = write(cases, out, wrap=wrap, by_reference=by_reference)
     counts["conversations"] = counts["conversations"] if inline else dataset.good_rows
+    if corrections:
+        counts["corrected"] = corrections.count
     if as_json:
         import msgspec
 
@@ -109,7 +122,7 @@ def command(
     target = escape_breaks(out) if out != "-" else "standard output"
     console.print(f"{pluralize(counts['decision_points'], 'decision point')} → {target}", style="bold", soft_wrap=True)
     for key, note in _NOTES.items():
-        if counts[key]:
+        if counts.get(key):
             console.print(f"  {counts[key]:,} {note[counts[key] > 1]}", style="dim")
     if not counts["decision_points"]:
         console.print("  No conversation calls a tool. --abstain adds cases that expect no call.", style="dim")
@@ -158,6 +171,7 @@ def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) ->
 
 
 _NOTES = {  # for one decision point, for several
+    "corrected": ("has corrected expected calls", "have corrected expected calls"),
     "abstentions": ("expects no call", "expect no call"),
     "end_in_assistant": (
         "prompt ends with assistant text from the same turn as the expected call",

@@ -1,4 +1,4 @@
-"""`callmark export`: write a standalone grader, a batch file, the results of a run, its notebooks or events, or training data."""
+"""`callmark export`: write a standalone grader, a batch file, results, labeled cases, notebooks or events of a run, or training data."""
 
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,11 @@ _KIND_HELP = "Training data: correct calls (sft), preference pairs (dpo), or a s
 @click.group(
     "export",
     cls=Group,
-    titles={"Commands": ("results", "notebook", "otel", "training", "batch", "grader")},
+    titles={"Commands": ("results", "cases", "notebook", "otel", "training", "batch", "grader")},
     examples=("callmark export results runs/base --to csv", "callmark export batch eval.jsonl --model openai:gpt-4.1-mini -o batch.jsonl"),
 )
 def command() -> None:
-    """Export results, notebooks, OpenTelemetry events, training data, batch requests or a grader."""
+    """Export results, labeled cases, notebooks, OpenTelemetry events, training data, batch requests or a grader."""
 
 
 @command.command(cls=Command, examples=("callmark export grader -o grader.py", "callmark export grader --json -o grader.json"))
@@ -201,3 +201,28 @@ def otel(run: str, out: str) -> None:
     if out != "-":
         events = sum(1 for _ in evaluation_events(opened))
         click.echo(f"{pluralize(events, 'event')} → {escape_breaks(out)}")
+
+
+@command.command(
+    cls=Command,
+    examples=(
+        "callmark export cases runs/base --label model -o regressions.jsonl",
+        "callmark export cases runs/base --label expectation -o to-correct.jsonl",
+    ),
+)
+@argument("run", metavar="RUN", text="Run folder.")
+@option("--label", group="Input", metavar="LABEL", required=True, help="Label of the cases: model, expectation, unclear, or your own.")
+@option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
+def cases(run: str, label: str, out: str) -> None:
+    """Write the cases that were given a label in callmark view.
+
+    Cases with the label model are a regression set; those with the label expectation have to be corrected. Every command that takes cases
+    reads the file.
+    """
+    from callmark.api.exporting import export_cases
+    from callmark.reporting.safety import escape_breaks
+    from callmark.wording import pluralize
+
+    count = export_cases(run, label=label, out=out)
+    if out != "-":
+        click.echo(f"{pluralize(count, 'case')} with the label {escape_breaks(label)} → {escape_breaks(out)}")

@@ -7,6 +7,7 @@ from callmark.cli.dataset_options import (
     DatasetOptions,
     allow_no_calls_option,
     dataset_options,
+    patch_option,
     print_warning,
     refuse_rejects_alone,
     refuse_same_file,
@@ -45,6 +46,7 @@ from callmark.cli.parse_option import parse_option
 @option("--in-order", group="Input", is_flag=True, help="Match predictions to cases in order, ignoring their IDs.")
 @parse_option("Format of tool calls in raw text", group="Input")
 @allow_no_calls_option()
+@patch_option()
 @option(
     "-e",
     "--evaluator",
@@ -83,6 +85,7 @@ def command(
     policy: str | None,
     parse: str | None,
     in_order: bool,
+    patch: str | None,
     allow_no_calls: bool,
     out: str | None,
     name: str | None,
@@ -108,7 +111,7 @@ def command(
     regrades = is_run_folder(cases, predictions)
     if regrades:
         _check_run_options(cases, options)
-    for file in (cases, *predictions):
+    for file in (cases, *predictions, *([patch] if patch else [])):
         refuse_same_file(file=file, rejects=options.rejects)
     with options.reader() as reader, grading_bar() as on_block:
         grade_options = GradeOptions(jobs, reader.on_bad, on_block, details or disagreements or as_json, allow_no_calls)
@@ -119,6 +122,7 @@ def command(
             policy=policy,
             parse=parse,
             in_order=in_order,
+            patch=patch,
             out=out,
             name=name,
             tags=tags,

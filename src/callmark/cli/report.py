@@ -9,7 +9,11 @@ from callmark.cli.help import Command, argument, option
 @click.command(
     "report",
     cls=Command,
-    examples=("callmark report runs/base", "callmark report runs/base runs/tuned -o report.html"),
+    examples=(
+        "callmark report runs/base",
+        "callmark report runs/base runs/tuned -o report.html",
+        "callmark report runs/* --history -o history.html",
+    ),
 )
 @argument("runs", metavar="RUN...", nargs=-1, text="Run folders. Several runs are compared with the first.")
 @option(
@@ -20,8 +24,9 @@ from callmark.cli.help import Command, argument, option
     show_default="report.html in the first run folder",
     help="Output file, or - for standard output.",
 )
+@option("--history", group="Output", is_flag=True, help="Chart the runs over time, with a leaderboard, instead of their cases.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the path, the size, and what was left out.")
-def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
+def command(runs: tuple[str, ...], out: str | None, history: bool, as_json: bool) -> None:
     """Write a self-contained HTML report on one or more runs.
 
     The page is one file with metrics, charts, every case, and what changed between runs. It contains up to 20 MB of conversations, worst
@@ -30,7 +35,7 @@ def command(runs: tuple[str, ...], out: str | None, as_json: bool) -> None:
     from callmark.api.runs import report
     from callmark.reporting.safety import escape_breaks
 
-    written = report(runs, out=out)
+    written = report(runs, out=out, history=history)
     for warning in written.warnings:
         print_warning(escape_breaks(warning))
     if as_json:

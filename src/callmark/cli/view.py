@@ -10,12 +10,15 @@ from callmark.cli.numbers import Integer
 @argument("folder", metavar="[DIR]", default="runs", text="Folder of runs, or a single run folder; the default is runs.")
 @option("--port", metavar="N", type=Integer(0, 65535), default=0, show_default="any free port", help="Port to listen on.")
 @option("--no-browser", is_flag=True, help="Print the URL without opening a browser.")
-def command(folder: str, port: int, no_browser: bool) -> None:
+@option("--author", metavar="NAME", show_default="your user name", help="Name in the labels that you give cases.")
+@option("--read-only", is_flag=True, help="Refuse labels and corrections.")
+def command(folder: str, port: int, no_browser: bool, author: str | None, read_only: bool) -> None:
     """View runs in the browser: metrics, charts, cases, comparisons.
 
-    Serves every run in DIR, including runs in progress. The server never changes a run, and accepts only requests from this machine that
-    contain the token in the URL. Press Ctrl-C to stop the server.
+    Serves every run in DIR, including runs in progress. Labels and corrections of expected calls are written beside the runs, to
+    labels.jsonl and patch.jsonl; runs and datasets are never changed. The server accepts only requests from this machine that contain the
+    token in the URL. Press Ctrl-C to stop the server.
     """
     from callmark.api.runs import view
 
-    view(folder, port=port, open_browser=not no_browser, on_ready=click.echo)
+    view(folder, port=port, open_browser=not no_browser, author=author, read_only=read_only, on_ready=click.echo)

@@ -10,10 +10,10 @@ from callmark.analysis.numbers import format_difference, format_p_value, format_
 from callmark.analysis.verdict import MetricDifference, Outcome, Verdict, judge, power_sentence
 from callmark.reporting.safety import one_line, short_name, short_names
 from callmark.reporting.terminal import plain_table, print_parts, print_sentence
-from callmark.runs.compare import RunComparison
-from callmark.wording import mark_heuristic, pluralize
+from callmark.runs.compare import RunComparison, caveats
+from callmark.wording import mark_heuristic
 
-_MAX_RUN = 40
+MAX_RUN = 40
 _MAX_NAME = 60
 _MAX_LINE = 300
 _MAX_METRICS = 4  # of a direction, without details
@@ -31,7 +31,7 @@ _STYLES: dict[Outcome, str] = {
 def show_comparisons(console: Console, comparisons: Sequence[RunComparison], *, details: bool = False) -> None:
     """Print each run against the first; with `details`, also all metrics, and what changed by case, fault and tool."""
     runs = dict.fromkeys(name for against in comparisons for name in (against.first, against.second))
-    labels = dict(zip(runs, short_names(list(runs), _MAX_RUN), strict=True))
+    labels = dict(zip(runs, short_names(list(runs), MAX_RUN), strict=True))
     for index, against in enumerate(comparisons):
         if index:
             console.print()
@@ -45,8 +45,8 @@ def _show_comparison(console: Console, against: RunComparison, first: str, secon
     verdict = judge(comparison, first, second, lower_is_better=against.lower_is_better)
     head = Text(verdict.sentence, style=_STYLES.get(verdict.outcome, "bold"))
     print_sentence(console, head.append(f"   ({verdict.scope})", style="not bold default"))
-    for line in _caveats(against, first, second):
-        print_sentence(console, Text(line, style="yellow"), indent=2)
+    for line in caveats(against, first, second):
+        print_sentence(console, Text(one_line(line, 4 * _MAX_LINE), style="yellow"), indent=2)
     if details:
         _metrics(console, against)
     else:
@@ -69,27 +69,6 @@ def _show_comparison(console: Console, against: RunComparison, first: str, secon
         _tools(console, "most broken", broken, _MAX_TOOLS)
     if comparison.cases_needed is not None:
         print_sentence(console, Text(power_sentence(comparison.cases_needed), style="dim"))
-
-
-def _caveats(against: RunComparison, first: str, second: str) -> list[str]:
-    """Return what limits the comparison: other datasets, settings or metrics, and cases that are left out."""
-    comparison = against.comparison
-    lines = []
-    if against.common:
-        lines.append("Different datasets: cases are matched by ID")
-    if against.differing_settings:
-        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): callmark grade RUN grades a run again")
-    if against.unshared_metrics:
-        lines.append(f"Measured in one run only: {one_line(', '.join(against.unshared_metrics), _MAX_LINE)}")
-    for name, only, errors in (
-        (first, comparison.only_first, comparison.errors_first),
-        (second, comparison.only_second, comparison.errors_second),
-    ):
-        if only:
-            lines.append(f"{pluralize(only, 'case')} only in {name}, excluded")
-        if errors:
-            lines.append(f"{pluralize(errors, 'error')} in {name}, excluded")
-    return lines
 
 
 def _directions(verdict: Verdict) -> Iterator[tuple[Text, list[Text]]]:
@@ -132,7 +111,7 @@ def _metrics(console: Console, against: RunComparison) -> None:
 
 def _cases(console: Console, change: str, cases: Sequence[str]) -> None:
     if cases:
-        names = ", ".join(short_names(cases[:_MAX_CASES], _MAX_RUN)) + (", …" if len(cases) > _MAX_CASES else "")
+        names = ", ".join(short_names(cases[:_MAX_CASES], MAX_RUN)) + (", …" if len(cases) > _MAX_CASES else "")
         console.print(Text(f"    {change}: {names}", style="dim"), soft_wrap=True)
 
 

@@ -1,6 +1,6 @@
 """Show one conversation message by message, with its calls and results, and how its row was understood: in the terminal, or as Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -30,16 +30,21 @@ def show_conversation(console: Console, row: Conversation, *, case: Case | None 
 
     `case` is the case of a row that is both a conversation and a case.
     """
-    for index, message in enumerate(row.messages):
+    show_messages(console, row.messages, fold=fold)
+    if (shown := row if isinstance(row, Case) else case) is not None:
+        _show_expected(console, shown, fold)
+
+
+def show_messages(console: Console, messages: Sequence[Message], *, fold: int | None = FOLD) -> None:
+    """Print messages from top to bottom, with their calls. `fold` cuts long texts; None shows them whole."""
+    for index, message in enumerate(messages):
         if index:
             console.print(Text("   │", style="dim"))
         console.print(_message_header(index, message))
         if message.text:
-            _print_indented(console, Text(fold_text(message.text, fold)))
+            print_indented(console, Text(fold_text(message.text, fold)))
         for call in message.calls:
-            _print_indented(console, call_text(call, fold))
-    if (shown := row if isinstance(row, Case) else case) is not None:
-        _show_expected(console, shown, fold)
+            print_indented(console, call_text(call, fold))
 
 
 def show_understanding(console: Console, row: Conversation, unused: Unused) -> None:
@@ -108,18 +113,19 @@ def _show_expected(console: Console, case: Case, fold: int | None) -> None:
         console.print(Text("   SCENARIO ", style="bold green") + Text(one_line(case.scenario_type, _MAX_NAME)))
         for label, text in (("", case.description), ("", case.instructions), ("Done when: ", case.completion)):
             if text:
-                _print_indented(console, Text(label + fold_text(text, fold)))
+                print_indented(console, Text(label + fold_text(text, fold)))
     console.print(Text("   │", style="dim"))
     console.print(Text("   EXPECTED", style="bold magenta"))
     for call in case.expected:
-        _print_indented(console, call_text(call, fold, expected=True))
+        print_indented(console, call_text(call, fold, expected=True))
     if not case.expected:
-        _print_indented(console, Text("no call"))
+        print_indented(console, Text("no call"))
     if case.reply:
-        _print_indented(console, Text(f"reply: {fold_text(dump(case.reply), fold)}"))
+        print_indented(console, Text(f"reply: {fold_text(dump(case.reply), fold)}"))
 
 
-def _print_indented(console: Console, text: Text) -> None:
+def print_indented(console: Console, text: Text) -> None:
+    """Print a text below a header, its lines wrapped and indented."""
     for line in text.split("\n", allow_blank=True):
         for part in line.wrap(console, max(console.width - 6, 20)) or [Text("")]:
             console.print(Text("      ") + part)

@@ -10,6 +10,7 @@ from callmark.analysis.interpretations import MIN_CASES
 from callmark.analysis.labels import category_label, metric_label, pooled_label
 from callmark.analysis.numbers import explain_interval, format_estimate, format_interval, format_score
 from callmark.analysis.summary import Estimate, FaultExample, FaultSummary, Summary
+from callmark.analysis.verdict import headline_counts, judge_run
 from callmark.grading.evaluator import Metric
 from callmark.grading.settings import counts_faults, find_source
 from callmark.reporting.run_notices import no_calls_notice, run_notices, show_next, usage_line
@@ -34,10 +35,8 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
     """Print the header, notices, the summary, its details and disagreements where they are wanted and known, and the next commands."""
     scenarios = info.dataset.kind == "scenarios"
     head = Text(short_name(info.predictions.name or folder, 80), style="bold")
-    has_conversations = not scenarios and summary.conversations < summary.cases
-    where = f" from {pluralize(summary.conversations, 'conversation')}" if has_conversations else ""
-    unit = "scenario" if scenarios else "case"
-    head.append(f" · {pluralize(summary.cases, unit)}{where} · {_scored(summary, has_conversations)}", style="not bold")
+    verdict = judge_run(summary, "process.reliability" if scenarios else "call.score", scenarios=scenarios)
+    head.append(f" · {verdict.scope}", style="not bold")
     if notice := no_calls_notice(info.predictions):
         print_sentence(console, Text(notice, style="bold yellow"))
     console.print(head, soft_wrap=True)
@@ -57,15 +56,6 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
         print_sentence(console, Text(line, style="dim"), indent=2)
     console.print()
     show_next(console, [folder])
-
-
-def _scored(summary: Summary, has_conversations: bool) -> str:
-    """Return `scored 582`, or with errors `scored 3 of 162 (from 1 conversation), 159 errors`."""
-    if not summary.errors:
-        return f"scored {summary.scored:,}"
-    lost = has_conversations and 0 < summary.scored_conversations < summary.conversations
-    where = f" (from {pluralize(summary.scored_conversations, 'conversation')})" if lost else ""
-    return f"scored {summary.scored:,} of {summary.graded:,}{where}, {pluralize(summary.errors, 'error')}"
 
 
 def show_summary(
@@ -110,12 +100,7 @@ def _headline(console: Console, summary: Summary, name: str, width: int) -> None
     explained = explain_interval(estimate.mean, estimate.low, summary.scored_conversations)
     interval = "" if explained else f"{format_interval(estimate.low, estimate.high):<16} "
     label = Text.assemble("  ", (f"{name:<{width}}", "bold"), (f"{format_score(estimate.mean):<6} ", "bold cyan"), interval)
-    if name == "call.score":
-        wrong = summary.scored - summary.correct - summary.correct_tools_only
-        partly = f"{summary.correct_tools_only:,} right tool, wrong arguments"
-        counts = [f"{summary.correct:,} correct", partly, f"{wrong:,} wrong"]
-    else:
-        counts = [f"every call correct in {round(estimate.mean * estimate.n):,} of {estimate.n:,}"]
+    counts = headline_counts(summary, name)
     console.print()
     print_parts(console, label, [*([Text(explained)] if explained else []), *(Text(count, style="dim") for count in counts)])
 

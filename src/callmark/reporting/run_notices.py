@@ -29,6 +29,8 @@ def run_notices(info: Manifest) -> Iterator[str]:
         yield from _model_run_notices(info.model_run)
     if info.dataset.expanded:
         yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
+    if info.dataset.patch:
+        yield "Graded with corrections of expected calls (patch.jsonl)"
     if info.dataset.repaired_rows:
         yield f"Lone surrogates were escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
     if info.dataset.skipped:

@@ -9,6 +9,7 @@ from callmark.analysis.compare import Comparison, compare_all
 from callmark.errors import BadInput
 from callmark.runs.manifest import resume_command
 from callmark.runs.run import Run
+from callmark.wording import pluralize
 
 
 class RunComparison(Struct, frozen=True):
@@ -84,6 +85,27 @@ def compare_runs(runs: Sequence[Run], *, common: bool = False, labels: Sequence[
     ]
 
 
+def caveats(against: RunComparison, first: str, second: str) -> list[str]:
+    """Return what limits the comparison of two runs with these names: other datasets, settings or metrics, and cases that are left out."""
+    comparison = against.comparison
+    lines = []
+    if against.common:
+        lines.append("Different datasets: cases are matched by ID")
+    if against.differing_settings:
+        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): callmark grade RUN grades a run again")
+    if against.unshared_metrics:
+        lines.append(f"Measured in one run only: {', '.join(against.unshared_metrics)}")
+    for name, only, errors in (
+        (first, comparison.only_first, comparison.errors_first),
+        (second, comparison.only_second, comparison.errors_second),
+    ):
+        if only:
+            lines.append(f"{pluralize(only, 'case')} only in {name}, excluded")
+        if errors:
+            lines.append(f"{pluralize(errors, 'error')} in {name}, excluded")
+    return lines
+
+
 def refuse_other_cases(first: Run, run: Run, hint: str) -> None:
     """Raise `BadInput` if two runs have different cases."""
     if sentence := other_cases(first, run):
@@ -124,7 +146,8 @@ def _has_other_cases(run: Run, first: Run) -> bool:
 
 def _differing_settings(first: Run, run: Run) -> list[str]:
     """Return the settings that affect metrics of both runs. An evaluator that only one run has is not among them."""
-    return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"]
+    patch = ["patch"] if first.info.dataset.patch != run.info.dataset.patch else []
+    return [name for name in first.info.grading.differences(run.info.grading) if name != "evaluators"] + patch
 
 
 def _unshared_metrics(first: Run, run: Run) -> list[str]:

@@ -31,6 +31,7 @@ from callmark.runs.git_state import read_git_state
 from callmark.runs.grading_job import GradedBlock, GradingJob, GradingTotals, grade_blocks
 from callmark.runs.journal import is_open, repair_hint
 from callmark.runs.manifest import DatasetInfo, Manifest
+from callmark.runs.patch import PATCH, Patch, left_over, read_patch
 from callmark.runs.run import ComputedSummary, Run
 from callmark.runs.selection import CaseSelection, open_cases
 from callmark.runs.source import CaseSource, refuse_repeated
@@ -51,6 +52,8 @@ class GradeOptions(Struct, frozen=True):
         on_block: Called with the number of cases done and the total, for progress.
         detailed: Whether to compute the detailed breakdowns with the summary.
         allow_no_calls: Whether cases are accepted if none of them has a call. Otherwise that raises `BadInput`, unless they say so.
+        patch: File with corrections of expected calls. A run that is graded again keeps those it has, unless this is given.
+        warn: Called with a sentence about corrections that do not apply.
     """
 
     jobs: int = 1
@@ -58,6 +61,8 @@ class GradeOptions(Struct, frozen=True):
     on_block: Callable[[int, int], None] = lambda done, total: None
     detailed: bool = False
     allow_no_calls: bool = False
+    patch: str = ""
+    warn: Callable[[str], None] = lambda sentence: None
 
 
 def grade_predictions(
@@ -90,6 +95,7 @@ def grade_predictions(
     try:
         opened = open_cases(selection, [folder], skip_bad=options.on_bad is not None)
         with opened.source as source:
+            _apply_patch(source, options)
             if not predictions:
                 _refuse_without_predictions(source)
             whole = source.row_kind == "scenarios"
@@ -137,6 +143,7 @@ def regrade(
 def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True) -> CaseSource:
     """Return the cases of a run. Missing cases, and tools that have changed since the run, raise `BadInput`."""
     dataset = manifest.dataset
+    patch = stored_patch(folder, manifest)
     if not dataset.digest:  # otherwise a run could show any file that it names
         raise BadInput(f"{folder}/{RUN}: the digest of its cases is missing, so callmark cannot check that they are unchanged")
     path = folder.cases_path(dataset.path)
@@ -157,11 +164,34 @@ def reopen_cases(folder: RunFolder, manifest: Manifest, *, skip_bad: bool = True
         regular=True,
         sample=dataset.sample,
         skipped=dataset.skipped,
+        patch=patch,
     )
+
+
+def stored_patch(folder: RunFolder, manifest: Manifest) -> Patch | None:
+    """Return the corrections that a run was graded with; None without. Corrections that have changed since raise `BadInput`."""
+    digest = manifest.dataset.patch
+    if not digest:
+        return None
+    patch = read_patch(folder.inside(PATCH))
+    if patch.digest != digest:
+        raise BadInput(f"{folder}/{PATCH}: the corrections have changed since the run was graded", "Pass the patch again: --patch FILE")
+    return patch
+
+
+def _apply_patch(source: CaseSource, options: GradeOptions) -> None:
+    """Give a source the corrections that apply to its cases."""
+    if options.patch:
+        source.patch = None
+        cases = (placed.case for placed in source.read())
+        source.patch, unused = read_patch(options.patch).only(cases, options.patch)
+        if sentence := left_over(unused, options.patch):
+            options.warn(f"{sentence}.")
 
 
 def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: GradingSettings, options: GradeOptions) -> Run:
     name = f"{folder}/{PREDICTIONS}"
+    _apply_patch(source, options)
     try:
         matched = match_predictions(Predictions(folder.inside(PREDICTIONS), name=name, regular=True))
     except BrokenRow as error:
@@ -201,6 +231,9 @@ def _grade_into(
     with _temporary_folder(folder) as path, _named_after(folder, RunFolder(path), has_predictions=before is not None):
         new = RunFolder(path)
         totals, case_count = _write_grades(new, job, dataset, tally, options)
+        patch = job.source.patch
+        if patch is not None:
+            write_lines(new.file(PATCH), [line.rstrip() for line in patch.lines()])
         summary = tally.summary()
         if scenarios and set(SCORES) <= set(metrics):
             _write_evaluation_results(new, summary)
@@ -218,6 +251,7 @@ def _grade_into(
                 expanded=job.source.expanded,
                 repaired_rows=totals.read.repaired_rows,
                 unknown_parts=dict(totals.read.unknown_parts),
+                patch=patch.digest if patch else "",
             ),
             predictions=before.predictions if before else job.predictions.info,
             grading=job.settings,

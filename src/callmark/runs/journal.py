@@ -104,7 +104,7 @@ class Journal:
         size = os.fstat(self._file).st_size
         if not size or os.pread(self._file, 1, size - 1) == b"\n":
             return
-        begin = _last_line_start(self._file, size)
+        begin = last_line_start(self._file, size)
         try:
             read_prediction(os.pread(self._file, size - begin, begin))
         except BadInput:
@@ -160,7 +160,8 @@ def _lock(file: int, path: str) -> None:
         pass
 
 
-def _last_line_start(file: int, size: int) -> int:
+def last_line_start(file: int, size: int) -> int:
+    """Return the offset of the last line of an open file of this size."""
     end = size
     while end:
         begin = max(end - _PIECE, 0)

@@ -26,7 +26,7 @@ class DatasetInfo(Struct, omit_defaults=True):
     `expanded` means that its rows are conversations, which were cut into decision points. `repaired_rows` is the number of rows in which
     lone surrogates were escaped, `unknown_parts` the number of content parts of unknown types. `limit` is the number of cases, starting
     from the first. `sample` are the conversations that were run, if the run was decided before the others were needed. `skipped` are the
-    ids of cases that were left out because they cannot be run.
+    ids of cases that were left out because they cannot be run. `patch` is the digest of the corrections in `patch.jsonl`; empty without.
     """
 
     name: str
@@ -42,6 +42,7 @@ class DatasetInfo(Struct, omit_defaults=True):
     sample: Sample | None = None
     unknown_parts: dict[str, int] = {}
     skipped: tuple[str, ...] = ()
+    patch: str = ""
 
 
 class SimulationSettings(Struct, frozen=True, omit_defaults=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple, Self
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from callmark.calls.strict import scrub
 from callmark.data.expand import decision_points, with_unique_ids
@@ -19,6 +19,7 @@ from callmark.formats.file_sets import is_file_set
 from callmark.formats.format import Format, ReadContext
 from callmark.formats.rows import Rows
 from callmark.formats.shared_file import SharedFile
+from callmark.runs.patch import Patch
 from callmark.runs.sample import Sample
 from callmark.types import Case, Conversation, Place
 
@@ -52,7 +53,8 @@ class CaseSource:
     `sample` limits the cases to those of some conversations.
 
     `name` is the name of the file in messages; its path by default. With `skip_bad`, rows that cannot be read are skipped. `row_kind` is
-    the kind of its rows; by default that of the first valid row. `skipped` are the ids of cases to leave out. A file without valid rows
+    the kind of its rows; by default that of the first valid row. `skipped` are the ids of cases to leave out,
+    `patch` corrects expected calls. A file without valid rows
     raises `BadInput`; with `regular`, so does anything but a regular file.
     """
 
@@ -69,12 +71,14 @@ class CaseSource:
         regular: bool = False,
         sample: Sample | None = None,
         skipped: Sequence[str] = (),
+        patch: Patch | None = None,
     ) -> None:
         self.path = path
         self.name = name or scrub(path)
         self.limit = limit
         self.sample = sample
         self.skipped = tuple(skipped)
+        self.patch = patch
         self.skip_bad = skip_bad
         self._given_name = name
         self._tools = tools
@@ -173,7 +177,7 @@ class CaseSource:
     def __reduce__(self) -> tuple[object, ...]:
         """Open the file again in a process that does not inherit it."""
         options = (self.path, self.format.name, self._tools, self.skip_bad, self._given_name, self.limit, self.row_kind, self._regular)
-        return _reopen, (*options, self.sample, self.skipped)
+        return _reopen, (*options, self.sample, self.skipped, self.patch)
 
     def _open(
         self,
@@ -224,7 +228,9 @@ class CaseReader:
         sample, skipped = self._source.sample, frozenset(self._source.skipped)
         if skipped:
             cases = (placed for placed in cases if placed.case.id not in skipped)
-        return cases if sample is None else (placed for placed in cases if sample.contains(placed.case))
+        cases = cases if sample is None else (placed for placed in cases if sample.contains(placed.case))
+        patch = self._source.patch
+        return cases if patch is None else (structs.replace(placed, case=patch.apply(placed.case)) for placed in cases)
 
     @property
     def block(self) -> int:
@@ -326,6 +332,7 @@ def _reopen(
     regular: bool,
     sample: Sample | None,
     skipped: tuple[str, ...],
+    patch: Patch | None,
 ) -> CaseSource:
     return CaseSource(
         path,
@@ -338,6 +345,7 @@ def _reopen(
         regular=regular,
         sample=sample,
         skipped=skipped,
+        patch=patch,
     )
 
 

@@ -4,6 +4,7 @@
     predictions.jsonl         one prediction per line
     grades.jsonl              derived: one grade per line; `callmark grade RUN` writes it again
     summary.json              derived: the summary of the grades, so that not all of them have to be read
+    patch.jsonl               the corrections of expected calls that it was graded with, if any
     evaluation_results.json   evaluation_metrics.json      the file layouts of the LOB evaluation, if the cases are scenarios
 
 A run folder may come from someone else. Its files are opened with `RunFolder.open`: regular files only, and no link that leads out of it.
@@ -32,12 +33,13 @@ from callmark.formats.hugging_face import PREFIX
 from callmark.formats.problems import explain
 from callmark.formats.regular_files import open_regular, path_inside, refuse_irregular
 from callmark.runs.manifest import Manifest, decode_manifest, encode_manifest
+from callmark.runs.patch import PATCH
 
 RUN, PREDICTIONS, GRADES, SUMMARY = "run.json", "predictions.jsonl", "grades.jsonl", "summary.json"
 CASES, TOOLS = "cases.jsonl", "tools.json"  # copies of data from a pipe or from memory
 
 GRADING_PREFIX = ".grading-"  # of the temporary folder for new grades
-_FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS)
+_FILES = (RUN, PREDICTIONS, GRADES, SUMMARY, CASES, TOOLS, RESULTS, METRICS, PATCH)
 _PARENT = "runs"  # the default folder for runs
 _MAX_NAMES = 5  # of runs that a message lists
 _MAX_NAME = 80  # characters of a generated folder name

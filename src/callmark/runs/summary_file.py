@@ -4,6 +4,7 @@ It is only valid for the grades it was written for, if it was written by this ve
 """
 
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 
 import msgspec
@@ -50,11 +51,17 @@ def load_summary(folder: RunFolder, manifest: Manifest) -> Summary | None:
         return None
 
 
+@cache
+def _version() -> str:
+    """Return the version of callmark, which takes longer to look up than a summary takes to read."""
+    return version("callmark")
+
+
 def _stamp(folder: RunFolder, manifest: Manifest, summary: Raw) -> str:
     """Return a digest of the summary, the grades, the evaluators and the version, to detect outdated or modified files."""
     import xxhash
 
-    grading = (version("callmark"), manifest.dataset.kind, manifest.grading.evaluators, manifest.grading.ignore)
+    grading = (_version(), manifest.dataset.kind, manifest.grading.evaluators, manifest.grading.ignore)
     digest = xxhash.xxh3_128(msgspec.json.encode(grading))
     digest.update(summary)
     with folder.open(GRADES) as grades:

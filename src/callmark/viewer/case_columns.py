@@ -4,8 +4,9 @@ Expected and actual calls are shown as code. A grade holds only the names of cal
 arguments are the actual ones corrected by the faults. The table therefore never reads the dataset, which may be a hundred times larger.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from callmark.calls.display import show_expected_call
 from callmark.grading.evaluator import Metric
@@ -19,7 +20,40 @@ MAX_NAMES = 1000  # tools and scenario types with a number of their own: a hosti
 MAX_NAME, MAX_CODE, MAX_ERROR = 200, 200, 300
 NO_CALL, UNKNOWN_TOOL = -1, -2
 _ONE_CORRECT_PAIR = ((0, 0, True),)
+_INDEX = re.compile(r"\[\d+\]")  # of an item in the path of an argument
+_TOP = re.compile(r"[.\[]")
 _FAULT_INDEX = {kind: index for index, kind in enumerate(FAULT_KINDS)}
+
+
+class FailureGroup(NamedTuple):
+    """What similar failures have in common: the kind of their first fault or note, the tool, the tool that was called instead, the argument
+    and where its value came from. Empty where it does not apply.
+    """
+
+    kind: str
+    tool: str = ""
+    actual: str = ""
+    argument: str = ""
+    origin: str = ""
+
+
+class GroupIndex:
+    """Numbers groups in the order of their first use. Groups beyond `MAX_NAMES` share the last number."""
+
+    def __init__(self) -> None:
+        self.groups: list[FailureGroup] = []
+        self._indexes: dict[FailureGroup, int] = {}
+
+    def index_of(self, group: FailureGroup) -> int:
+        """Return the number of a group; a new one gets the next."""
+        found = self._indexes.get(group)
+        if found is None:
+            found = min(len(self.groups), MAX_NAMES - 1)
+            if len(self.groups) < MAX_NAMES:
+                is_last = found == MAX_NAMES - 1
+                self.groups.append(FailureGroup(OTHER_NAMES) if is_last else FailureGroup(*[truncate(part, MAX_NAME) for part in group]))
+                self._indexes[group] = found
+        return found
 
 
 class NameIndex:
@@ -42,7 +76,7 @@ class NameIndex:
 
 _COLUMNS = (
     "id", "trial", "conversation", "message", "scenario_type", "file", "expected_tool", "actual_tool", "score", "pass", "faults",
-    "origin", "expected", "actual", "seconds", "ending", "error",
+    "origin", "group", "expected", "actual", "seconds", "ending", "error",
 )  # fmt: skip
 
 
@@ -58,6 +92,7 @@ class CaseColumns:
         self._values: list[tuple[float | None, ...]] = []  # the metrics of each row
         self._interned: dict[tuple[float | None, ...], tuple[float | None, ...]] = {}  # most rows have the values of another
         self._tools, self._scenario_types, self._files = NameIndex(), NameIndex(), NameIndex()
+        self._groups = GroupIndex()
         self.trials = 1
 
     def __len__(self) -> int:
@@ -68,6 +103,8 @@ class CaseColumns:
         faults = grade.faults
         expected, actual = _expected_and_actual(grade, calls, faults[0] if faults else None)
         metrics = grade.metrics
+        passed = self._pass(grade)
+        group = None if passed == 1 else _failure_group(grade)
         self.trials = max(self.trials, grade.trial + 1)
         self._rows.append(
             (
@@ -80,9 +117,10 @@ class CaseColumns:
                 self._tools.index_of(grade.expected[0]) if grade.expected else NO_CALL,
                 self._actual_tool(grade),
                 metrics.get(self._headline),
-                self._pass(grade),
+                passed,
                 [_FAULT_INDEX[fault.kind] for fault in faults],
                 next((fault.origin for fault in faults if fault.origin), "") if faults else "",
+                -1 if group is None else self._groups.index_of(group),
                 expected,
                 actual,
                 None if grade.usage is None else grade.usage.seconds,
@@ -106,13 +144,14 @@ class CaseColumns:
             "metrics": dict(zip(self._metrics, zip(*values, strict=True) if rows else [()] * len(self._metrics), strict=True)),
         }
 
-    def names(self) -> dict[str, Sequence[str]]:
+    def names(self) -> dict[str, Sequence[Any]]:
         """Return the names behind the numbers in the rows."""
         return {
             "tools": list(self._tools.names),
             "scenario_types": list(self._scenario_types.names),
             "files": list(self._files.names),
             "faults": FAULT_KINDS,
+            "groups": list(self._groups.groups),
         }
 
     def _actual_tool(self, grade: GradeRecord) -> int:
@@ -132,6 +171,19 @@ class CaseColumns:
         return None if value is None else int(value == 1)
 
 
+def _failure_group(grade: GradeRecord) -> FailureGroup | None:
+    """Return the group of a grade that did not pass; None if nothing says why."""
+    if grade.error:
+        return FailureGroup("error", argument=grade.error)
+    if not grade.faults:
+        return FailureGroup(grade.notes[0].kind) if grade.notes else None
+    fault = grade.faults[0]
+    expected = grade.expected[fault.expected_index] if fault.expected_index is not None else ""
+    actual = grade.actual[fault.actual_index] if fault.actual_index is not None else ""
+    other = actual if expected and actual != expected else ""
+    return FailureGroup(fault.kind, expected or actual, other, _INDEX.sub("[]", fault.argument or ""), fault.origin or "")
+
+
 def pass_metric(metrics: Mapping[str, Metric], headline: str) -> str | None:
     """Return the full name of the metric that decides whether a case passed: a headline rate, preferably of the headline's evaluator.
 
@@ -143,6 +195,15 @@ def pass_metric(metrics: Mapping[str, Metric], headline: str) -> str | None:
     evaluator = headline.rpartition(".")[0]
     own = [name for name in rates if name.rpartition(".")[0] == evaluator]
     return next(iter([*own, *rates]), None)
+
+
+def _shortened(code: str, call: Call, fault: Fault | None, write: Callable[[Call], str]) -> str:
+    """Return a call as code; of one that is too long only the argument at fault, so that it is not cut off."""
+    name = _TOP.split(fault.argument or "")[0] if fault else ""
+    if len(code) > MAX_CODE and name in call.arguments:
+        only = call_code(Call(call.name, {name: call.arguments[name]}), write).removeprefix(f"{call.name}(")
+        code = f"{call.name}(…, {only[:-1]}, …)"
+    return truncate(code, MAX_CODE)
 
 
 def call_code(call: Call, write: Callable[[Call], str] = str) -> str:
@@ -165,7 +226,7 @@ def _expected_and_actual(grade: GradeRecord, calls: Sequence[Call], fault: Fault
     if actual_index is None or actual_index >= len(grade.actual):
         return expected, ""
     if actual_index < len(calls):
-        return expected, truncate(call_code(calls[actual_index]), MAX_CODE)
+        return expected, _shortened(call_code(calls[actual_index]), calls[actual_index], fault, str)
     is_whole_call = fault is not None and fault.argument is None and isinstance(fault.actual, str)
     return expected, truncate(str(fault.actual) if is_whole_call and fault else f"{grade.actual[actual_index]}(…)", MAX_CODE)
 
@@ -179,7 +240,8 @@ def _expected_code(grade: GradeRecord, calls: Sequence[Call], index: int) -> str
         if expected_index == index and actual_index < len(calls):
             arguments = calls[actual_index].arguments
             expected = Call(grade.expected[index], arguments if agrees else _expected_arguments(arguments, faults))
-            return truncate(call_code(expected, str if agrees else show_expected_call), MAX_CODE)
+            write = str if agrees else show_expected_call
+            return _shortened(call_code(expected, write), expected, faults[0] if faults else None, write)
     return truncate(f"{grade.expected[index]}(…)", MAX_CODE)
 
 

@@ -12,7 +12,8 @@ from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.grading.record import GradeRecord
 from callmark.runs.run import Run
-from callmark.types import Message
+from callmark.runs.store import RunFolder
+from callmark.types import Case, Message
 from callmark.viewer.graded_rows import GradedRows
 from callmark.viewer.page_data import case_data, message_data, run_data
 from callmark.viewer.priority_gate import PriorityGate
@@ -93,6 +94,31 @@ class OpenedRun:
             "prompt_tail": [message_data(message) for message in tail],
             "messages": [message_data(message) for message in messages] if messages or placed else None,
         }
+
+    @property
+    def digest(self) -> str:
+        """The digest of the dataset."""
+        return self.run.info.dataset.digest
+
+    @property
+    def folder(self) -> RunFolder:
+        """The folder of the run."""
+        return self.run.folder
+
+    def case_id(self, case: str, trial: int) -> str | None:
+        """Return the id of a case, given its id on the page; None if there is no such row."""
+        row = self._find_row(case, trial)
+        return None if row is None else self._rows.grade(row).case
+
+    def original_case(self, case: str, trial: int) -> Case | None:
+        """Return a case as it is in the dataset, without corrections; None if it cannot be shown."""
+        row = self._find_row(case, trial)
+        cases = self._current_cases()
+        if row is None or cases.problem:
+            return None
+        grade = self._rows.grade(row)
+        found = cases.find_original(grade.case, grade.conversation, self._rows.source_rows[row])
+        return found[1].case if found else None
 
     def _find_row(self, case: str, trial: int) -> int | None:
         while True:

@@ -12,7 +12,7 @@ from msgspec import structs, to_builtins
 
 from callmark.analysis.labels import category_label, metric_label, pooled_label
 from callmark.analysis.summary import Estimate, Summary
-from callmark.analysis.verdict import power_sentence
+from callmark.analysis.verdict import change_direction, judge, judge_run, power_sentence
 from callmark.calls.display import show_expected, show_expected_call
 from callmark.calls.matchers import has_matcher, recorded_value
 from callmark.calls.strict import dump
@@ -20,7 +20,9 @@ from callmark.grading.evaluator import Metric
 from callmark.grading.grade import fault_sentence
 from callmark.grading.record import GradeRecord
 from callmark.grading.settings import counts_faults
-from callmark.runs.compare import RunComparison
+from callmark.reporting.compare_view import MAX_RUN
+from callmark.reporting.safety import short_names
+from callmark.runs.compare import RunComparison, caveats
 from callmark.runs.manifest import Manifest
 from callmark.runs.run import headline_metric
 from callmark.types import Call, Case, EndStates, Fault, Message, Prediction
@@ -78,6 +80,10 @@ def run_data(
         "usage": to_builtins(summary.usage) if summary and summary.usage else None,
         "turns": summary.turns if summary else None,
         "pass_at_k": to_builtins(pass_rates) if len(pass_rates) > 1 else [],
+        "verdict": to_builtins(judge_run(summary, headline_metric(info), scenarios=info.dataset.kind == "scenarios")) if summary else None,
+        "tags": info.tags,
+        "commit": to_builtins(info.git) if info.git else None,
+        "version": info.callmark,
         "names": names,
     }
 
@@ -282,13 +288,14 @@ def _without_literals(call: Call) -> Call:
 def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], definitions: Mapping[str, Metric]) -> dict[str, Any]:
     """Return runs compared with the first of them. `definitions` has the metrics of all runs."""
     each = [(against.second, against.comparison) for against in comparisons]
+    lower_is_better = {metric for against in comparisons for metric in against.lower_is_better}
     metrics = dict.fromkeys(name for _, comparison in each for name in comparison.metrics)
     needed = max((comparison.cases_needed for _, comparison in each if comparison.cases_needed is not None), default=None)
     return {
         "runs": list(names),
         "cases": max(comparison.cases for _, comparison in each),
         "conversations": max(comparison.conversations for _, comparison in each),
-        "warnings": [warning for against in comparisons for warning in _warnings(against)],
+        "verdicts": {run: _verdict(against, names[0], run) for run, against in zip(names[1:], comparisons, strict=True)},
         "metrics": [
             {
                 "name": metric,
@@ -302,7 +309,7 @@ def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], 
                         "low": change.low,
                         "high": change.high,
                         "p": change.p,
-                        "within_noise": change.within_noise,
+                        "direction": change_direction(change, lower_is_better=metric in lower_is_better),
                     }
                     for run, comparison in each
                     if (change := comparison.metrics.get(metric)) is not None
@@ -324,15 +331,16 @@ def comparison_data(names: Sequence[str], comparisons: Sequence[RunComparison], 
     }
 
 
-def _warnings(against: RunComparison) -> list[str]:
-    warnings = []
-    if against.common:
-        warnings.append(f"{against.first} and {against.second} were run on different datasets, so their cases are matched by ID")
-    if settings := ", ".join(against.differing_settings):
-        warnings.append(f"{against.first} and {against.second} were graded with different settings ({settings})")
-    if against.unshared_metrics:
-        warnings.append(f"only one of {against.first} and {against.second} has {', '.join(against.unshared_metrics)}")
-    return warnings
+def _verdict(against: RunComparison, first: str, second: str) -> dict[str, Any]:
+    """Return the verdict on a run, in the sentence that the terminal prints, and what limits it."""
+    short_first, short_second = short_names([first, second], MAX_RUN)
+    verdict = judge(against.comparison, short_first, short_second, lower_is_better=against.lower_is_better)
+    return {
+        "outcome": verdict.outcome,
+        "sentence": verdict.sentence,
+        "scope": verdict.scope,
+        "caveats": caveats(against, short_first, short_second),
+    }
 
 
 def run_list_entry(

@@ -20,9 +20,11 @@ from callmark.types import Message
 from callmark.viewer.bounded_heap import BoundedHeap
 from callmark.viewer.bundle import page_around_data
 from callmark.viewer.graded_rows import GradedRows
+from callmark.viewer.history import history_of
 from callmark.viewer.page_data import case_data, comparison_data, message_data, run_data
 from callmark.viewer.page_json import escape_for_script, page_json
 from callmark.viewer.run_cases import CaseInConversation, RunCases
+from callmark.viewer.triage import Triage
 from callmark.wording import end_sentence
 
 MAX_BYTES = 20_000_000  # of conversations, and the same again for cases
@@ -37,9 +39,11 @@ def write_report(
     max_bytes: int = MAX_BYTES,
     warn: Callable[[str], None] = lambda sentence: None,
     replace: bool = False,
+    history: bool = False,
 ) -> dict[str, int]:
     """Write the report of these runs and return how much was left out. `warn` gets a sentence for each dataset that cannot be shown.
-    `replace` is for a file in a run folder, where a link is not followed.
+    `replace` is for a file in a run folder, where a link is not followed. `history` writes only the numbers of the runs over time, without
+    their cases.
 
     Several runs are compared with the first, on their common cases. No run, or the same run twice, raises `BadInput`.
     """
@@ -48,6 +52,10 @@ def write_report(
     if len({run.folder.path.resolve() for run in runs}) < len(runs):
         raise BadInput("the same run was given twice", "Pass each run once.")
     head, tail = page_around_data()
+    if history:
+        data = page_json({"runs": [], "rows": {}, "history": history_of(runs, _unique_names(runs))})
+        write_lines(out, (head, escape_for_script(data), tail), replace=replace)
+        return ReportContents(max_bytes).left_out()
     contents = ReportContents(max_bytes)
     write_lines(out, chain((head,), map(escape_for_script, report_data(runs, contents, warn)), (tail,)), replace=replace)
     return contents.left_out()
@@ -63,7 +71,10 @@ def report_data(runs: Sequence[Run], contents: "ReportContents", warn: Callable[
     yield b'{"runs":['
     for index, run in enumerate(read):
         yield b"," * (index > 0) + run.run_json()
-    yield b'],"rows":{'
+    yield b'],"labels":{'
+    for index, run in enumerate(read):
+        yield b"," * (index > 0) + _encode(run.name) + b":" + page_json(run.labels())
+    yield b'},"rows":{'
     for index, run in enumerate(read):
         yield b"," * (index > 0) + _encode(run.name) + b":" + run.rows_json()
     by_dataset: dict[object, list[_ReportRun]] = {}
@@ -125,6 +136,10 @@ class _ReportRun:
         return page_json(
             run_data(self.name, self.run.info, self._summary, names=columns.names(), trials=columns.trials, problem=self.cases.notice)
         )
+
+    def labels(self) -> dict[str, Any]:
+        """Return the labels beside the run, which are read-only here."""
+        return Triage(str(self.run.folder.path), read_only=True).labels(self.run.info.dataset.digest)
 
     def rows_json(self) -> bytes:
         columns = self.rows.columns

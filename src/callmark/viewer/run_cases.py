@@ -20,7 +20,9 @@ from callmark.formats.dataset import file_digest
 from callmark.formats.detect import find_format
 from callmark.formats.file_sets import files_of, is_file_set
 from callmark.formats.format import ReadContext
+from callmark.runs.grade import stored_patch
 from callmark.runs.manifest import Manifest
+from callmark.runs.patch import Patch
 from callmark.runs.source import CaseSource, PlacedCase
 from callmark.runs.store import RunFolder
 from callmark.types import Case, Conversation, Message, Place, SourceRow
@@ -55,6 +57,8 @@ class RunCases:
     """The dataset of a run. Its path comes from `run.json`, so the file is shown only if its digest is that of the run's dataset."""
 
     def __init__(self, folder: RunFolder, info: Manifest) -> None:
+        self._folder = folder
+        self._manifest = info
         self._info = info.dataset
         self.path = folder.resolve_path(info.dataset.path)
         self._tools = folder.resolve_path(info.dataset.tools) if info.dataset.tools else None
@@ -72,7 +76,7 @@ class RunCases:
     def identity(self) -> object:
         """A key that is equal for runs on the same cases."""
         info = self._info
-        return self.stamp, info.digest, info.format, info.expanded, info.limit, self._tools, info.tools_digest
+        return self.stamp, info.digest, info.format, info.expanded, info.limit, self._tools, info.tools_digest, info.patch
 
     @cached_property
     def problem(self) -> str:
@@ -83,6 +87,10 @@ class RunCases:
         if self._tools and not os.path.isfile(self._tools):
             return "The file with the tools of the dataset is missing."
         try:
+            self._patch  # noqa: B018 - read once
+        except (BadInput, OSError):
+            return "The corrections of the run are missing or have changed."
+        try:
             if self._tools and file_digest(self._tools, regular=True) != self._info.tools_digest:
                 return "The tools of the dataset have changed since the run."
             with self._open() as source:
@@ -92,14 +100,19 @@ class RunCases:
             return f"The dataset {name} cannot be read. callmark stats says why."
         return ""
 
+    @cached_property
+    def _patch(self) -> Patch | None:
+        return stored_patch(self._folder, self._manifest)
+
     @property
     def notice(self) -> str:
         """The problem of a graded run, and what is not shown because of it; empty if the cases can be shown."""
         return f"{self.problem} {_SCENARIOS_NOT_SHOWN if self._info.kind == 'scenarios' else _PROMPTS_NOT_SHOWN}" if self.problem else ""
 
-    def cases(self) -> Iterator[PlacedCase]:
+    def cases(self, *, patched: bool = True) -> Iterator[PlacedCase]:
         """Yield all cases, in the order of their grades."""
         with self._open() as source:
+            source.patch = self._patch if patched else None
             yield from source.read().first_cases()
 
     def conversations(self) -> Iterator[CaseConversation]:
@@ -114,6 +127,14 @@ class RunCases:
 
     def find(self, case: str, conversation: str | None, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
         """Return a case and its conversation; None if it is not in the dataset. `source_row` is a lower bound of its row there."""
+        found = self.find_original(case, conversation, source_row)
+        if found is None or self._patch is None:
+            return found
+        whole, placed = found
+        return whole, structs.replace(placed, case=self._patch.apply(placed.case))
+
+    def find_original(self, case: str, conversation: str | None, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
+        """Return the same, as it is in the dataset: without the corrections of the run."""
         # the suffix `~2` of a repeated conversation id depends on the rows before it
         has_unique_name = not (self._info.expanded and "~" in (conversation or "~"))
         row_format = find_format(self._info.format)
@@ -128,7 +149,7 @@ class RunCases:
                             return _alone(row, histories.complete(point))
                 elif found := _find_case(_share_longest_history(self._neighbors(at, row, context)), case):
                     return found
-        for whole, group in self._groups():
+        for whole, group in self._groups(patched=False):
             if whole is None:
                 if found := _find_case(_share_longest_history([placed.case for placed in group]), case):
                     return found
@@ -138,9 +159,9 @@ class RunCases:
                         return _alone(whole, placed.case)
         return None
 
-    def _groups(self) -> Iterator[tuple[Conversation | None, Iterable[PlacedCase]]]:
+    def _groups(self, *, patched: bool = True) -> Iterator[tuple[Conversation | None, Iterable[PlacedCase]]]:
         """Yield the cases by conversation, each group with the conversation that it was cut from; None if that is not known."""
-        for _, cases in groupby(self.cases(), key=_conversation_key):
+        for _, cases in groupby(self.cases(patched=patched), key=_conversation_key):
             first = next(cases)
             yield first.conversation or first.case.original.conversation, chain((first,), cases)  # noqa: B031 - the rest of the group
 

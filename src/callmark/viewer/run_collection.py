@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from callmark.analysis.summary import Summary
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.runs.compare import compare_runs
@@ -20,6 +21,7 @@ from callmark.viewer.page_data import comparison_data
 from callmark.viewer.priority_gate import PriorityGate
 from callmark.viewer.run_in_progress import RunInProgress
 from callmark.viewer.run_list import RunList, Stamp, is_in_progress, run_stamp
+from callmark.viewer.triage import CorrectionRequest, LabelRequest, Triage
 
 _PLAIN_NAME = re.compile(r"(?!\.+$)[\w .-]{1,200}")  # a name without path separators
 _MAY_BE_LINKS = (RUN, GRADES, SUMMARY, PREDICTIONS)
@@ -37,7 +39,7 @@ class PathTraversal(NotFound):
 class RunCollection:
     """The runs in a folder. A folder that does not exist raises `BadInput`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, author: str = "", read_only: bool = False) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
             raise BadInput(f"{scrub(path)}: no such folder{suggest_run(path)}", "Pass a folder with runs: callmark view DIR.")
@@ -47,7 +49,8 @@ class RunCollection:
         self._open_runs: dict[str, tuple[Stamp, OpenedRun | RunInProgress]] = {}
         self._comparisons: dict[tuple[tuple[str, Stamp], ...], dict[str, Any]] = {}
         self._opening: dict[str, Lock] = {}
-        self._list = RunList(self.priority)
+        self._list = RunList(self.priority, self._partial_summary)
+        self._triage = Triage(path, author=author, read_only=read_only)
 
     def runs(self) -> dict[str, Path]:
         """Return the run folders, by name."""
@@ -68,6 +71,15 @@ class RunCollection:
     def list_json(self, arrived: float) -> bytes:
         """Return the same as JSON, for a request that arrived at that time on the monotonic clock."""
         return self._list.json(self.runs, arrived)
+
+    def history_data(self) -> dict[str, Any]:
+        """Return the history of all runs."""
+        return self._list.history(self.runs())
+
+    def _partial_summary(self, name: str) -> Summary | None:
+        """Return the summary of a run in progress so far; None if nothing is scored."""
+        opened = self.open_run(name)
+        return opened.summary() if isinstance(opened, RunInProgress) else None
 
     def open_run(self, name: str) -> OpenedRun | RunInProgress:
         """Return a run, which is read again only when its files change. An unknown name raises `NotFound`."""
@@ -90,6 +102,26 @@ class RunCollection:
                 while len(self._open_runs) > _MAX_OPEN:
                     self._open_runs.pop(next(iter(self._open_runs)))[1].close()
             return opened[1]
+
+    def labels_data(self, name: str) -> dict[str, Any]:
+        """Return the labels of the cases of a run's dataset."""
+        return self._triage.labels(self.open_run(name).digest)
+
+    def add_label(self, request: LabelRequest) -> dict[str, Any]:
+        """Write a label, and return all labels of the dataset. An unknown run or case raises `NotFound`."""
+        opened = self.open_run(request.run)
+        case = opened.case_id(request.case, request.trial)
+        if case is None:
+            raise NotFound("No such case in this run")
+        return self._triage.add_label(request, opened.digest, case)
+
+    def add_correction(self, request: CorrectionRequest) -> dict[str, Any]:
+        """Write the corrected expectation of a case. An unknown run or case raises `NotFound`."""
+        opened = self.open_run(request.run)
+        case = opened.original_case(request.case, request.trial)
+        if case is None:
+            raise NotFound("This case cannot be corrected", "Its dataset has to be where it was, unchanged, and the run graded.")
+        return self._triage.add_correction(request, opened.digest, case, opened.folder)
 
     def comparison_data(self, names: Sequence[str]) -> dict[str, Any]:
         """Return runs compared with the first. An unfinished run raises `BadInput`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from callmark.analysis.summary import Tally
+from callmark.analysis.summary import Summary, Tally
 from callmark.errors import BadInput
 from callmark.formats.predictions import read_prediction
 from callmark.grading.grader import Grader
@@ -46,6 +46,7 @@ class RunInProgress:
         self._columns = CaseColumns(self.info.metrics, headline=headline_metric(self.info))
         self._tally = Tally(self.info.metrics)
         self._lock = Lock()
+        self._summary: tuple[int, Summary] | None = None  # and the number of rows that it is of
         self._read_bytes = 0  # of the file of predictions
         self._caught_up = False
         self._superseded = superseded_errors(self.folder)
@@ -61,8 +62,8 @@ class RunInProgress:
     def run_data(self) -> dict[str, Any]:
         """Return the run as far as it has been graded."""
         self._catch_up()
+        summary = self.summary(catch_up=False)
         with self._lock:
-            summary = self._tally.summary()
             found = run_data(
                 self.name, self.info, summary, names=self._columns.names(), trials=self._columns.trials,
                 ready=self._caught_up, problem=self._problem,
@@ -70,6 +71,16 @@ class RunInProgress:
             rows = len(self._columns)
         status = "running" if self.info.status == "complete" else self.info.status  # complete, but not graded yet
         return {**found, "status": status, "predictions": rows, "cases": len(self._graded_trials)}
+
+    def summary(self, *, catch_up: bool = True) -> Summary:
+        """Return the summary of what has been graded, which is computed again only if there is more."""
+        if catch_up:
+            self._catch_up()
+        with self._lock:
+            rows = len(self._columns)
+            if self._summary is None or self._summary[0] != rows:
+                self._summary = rows, self._tally.summary()
+            return self._summary[1]
 
     @property
     def _problem(self) -> str:
@@ -107,6 +118,22 @@ class RunInProgress:
             "prompt_tail": [message_data(message) for message in (() if prediction.transcript else placed.prompt_tail)],
             "messages": [message_data(message) for message in messages],
         }
+
+    @property
+    def digest(self) -> str:
+        """The digest of the dataset; empty if it is not known yet."""
+        return self.info.dataset.digest
+
+    def case_id(self, case: str, trial: int) -> str | None:
+        """Return the id of a case, given its id on the page; None if it has no prediction yet."""
+        with self._lock:
+            row = self._columns.row_of(case, trial)
+        prediction = None if row is None else read_prediction_at(self.folder, self._prediction_offsets[row])
+        return prediction.case if prediction else None
+
+    def original_case(self, case: str, trial: int) -> Case | None:
+        """Return None: expectations are corrected once the run is graded."""
+        return None
 
     def _find(self, case: str, source_row: int) -> tuple[CaseConversation, CaseInConversation] | None:
         conversation = case.rpartition(":")[0] if self.info.dataset.expanded else None

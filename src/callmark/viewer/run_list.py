@@ -19,6 +19,7 @@ from callmark.errors import BadInput
 from callmark.runs.manifest import Manifest
 from callmark.runs.run import Run, headline_metric
 from callmark.runs.store import GRADES, PREDICTIONS, RUN, RunFolder
+from callmark.viewer.history import PassRates, history_entry
 from callmark.viewer.page_data import run_list_entry
 from callmark.viewer.page_json import MAX_ID, page_json, truncate
 from callmark.viewer.priority_gate import PriorityGate
@@ -26,6 +27,8 @@ from callmark.viewer.priority_gate import PriorityGate
 Stamp = tuple[tuple[int, int], ...]
 EntryState = Literal["final", "uncounted", "in progress"]
 _METRICS_TIME = 0.3  # seconds that a request for the list waits for metrics
+_HISTORY_TIME = 0.6  # seconds that a request for the history does
+_PASS_RATES_TIME = 0.1  # seconds that a request for the history reads trials
 _MANIFESTS_TIME = 0.4  # seconds that it waits for runs that were not read before
 _SMALL_GRADES = 5_000_000  # bytes of grades that are read while a request waits
 _PIECE = 1 << 20  # bytes of predictions read at a time
@@ -44,13 +47,17 @@ class _Entry(Struct, frozen=True):
     text: bytes = b""
     state: EntryState = "final"
     info: Manifest | None = None
+    history: dict[str, Any] = {}
 
 
 class RunList:
     """The entries of the runs, and the summaries they show. One request at a time reads files; those that wait for it share its result."""
 
-    def __init__(self, priority: PriorityGate) -> None:
+    def __init__(self, priority: PriorityGate, partial: Callable[[str], Summary | None] = lambda name: None) -> None:
         self._priority = priority
+        self._partial = partial  # the summary of a run in progress so far
+        self._partials: dict[str, Summary] = {}
+        self._pass_rates = PassRates()
         self._lock = Lock()
         self._entries: dict[str, _Entry] = {}
         self._summaries: dict[str, tuple[Stamp, Summary | None]] = {}
@@ -74,18 +81,27 @@ class RunList:
                 self._listed = (began, text)
             return self._listed[1]
 
-    def _read(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
-        with self._priority:  # each file that is opened would otherwise wait for the thread that counts
-            return self._read_now(runs)
+    def history(self, runs: Mapping[str, Path]) -> dict[str, Any]:
+        """Return the history of all runs, newest first, and whether all numbers are known."""
+        with self._lock:
+            entries, ready = self._read(runs, _HISTORY_TIME)
+            history = [dict(entry.history) for entry in entries]
+            complete = self._pass_rates.add(history, runs, run_stamp, _PASS_RATES_TIME)
+        return {"runs": history, "ready": ready and complete}
 
-    def _read_now(self, runs: Mapping[str, Path]) -> tuple[list[_Entry], bool]:
+    def _read(self, runs: Mapping[str, Path], metrics_time: float = _METRICS_TIME) -> tuple[list[_Entry], bool]:
+        with self._priority:  # each file that is opened would otherwise wait for the thread that counts
+            return self._read_now(runs, metrics_time)
+
+    def _read_now(self, runs: Mapping[str, Path], metrics_time: float) -> tuple[list[_Entry], bool]:
         began = time.monotonic()
         unread = [name for name, path in runs.items() if not self._read_entry(name, path, began + _MANIFESTS_TIME)]
         for name in self._entries.keys() - runs.keys():
             del self._entries[name]
             self._summaries.pop(name, None)
             self._predictions.pop(name, None)
-        uncounted = [name for name in runs if name in self._entries and not self._count_soon(name, runs[name], began + _METRICS_TIME)]
+            self._partials.pop(name, None)
+        uncounted = [name for name in runs if name in self._entries and not self._count_soon(name, runs[name], began + metrics_time)]
         missing = [(name, runs[name]) for name in (*unread, *uncounted)]
         if missing and (self._counting is None or not self._counting.is_alive()):
             self._counting = Thread(target=self._count_all, args=(missing,), name="counting", daemon=True)
@@ -112,7 +128,11 @@ class RunList:
             return True
         if is_in_progress(folder, info):
             predictions = self._count_predictions(name, folder, deadline)
-            self._entries[name] = _new_entry(name, info, stamp, None, predictions, state="in progress")
+            if time.monotonic() < deadline or name not in self._partials:
+                with suppress(BadInput, OSError):  # opening the run raises it again
+                    if summary := self._partial(name):
+                        self._partials[name] = summary
+            self._entries[name] = _new_entry(name, info, stamp, self._partials.get(name), predictions, state="in progress")
             return True
         counted, summary = self._summaries.get(name, ((), None))
         if counted == stamp:
@@ -206,4 +226,4 @@ def _new_entry(name: str, info: Manifest, stamp: Stamp, summary: Summary | None,
     data = run_list_entry(name, info, headline, scored=scored, errors=errors, predictions=predictions)
     data = {key: truncate(value, MAX_ID) if isinstance(value, str) else value for key, value in data.items()}
     keeps_manifest = state != "final" and stamp[0][1] <= _SMALL_MANIFEST
-    return _Entry(stamp, data, page_json(data), state, info if keeps_manifest else None)
+    return _Entry(stamp, data, page_json(data), state, info if keeps_manifest else None, history_entry(name, info, summary))

@@ -1,7 +1,8 @@
 """The viewer's server: the page for a folder of runs, on this machine only, with a token for all data.
 
 Rejected with 403: a `Host` other than this machine (against DNS rebinding), another `Origin`, an unknown path, a name that would lead out
-of the folder, and a request for data with a wrong token. Only GET and HEAD are allowed, and nothing is ever written.
+of the folder, and a request for data with a wrong token. GET and HEAD read. POST writes a label or a correction beside the runs: it needs
+the `Origin` of this page, JSON of a limited size, and a viewer that is not read-only. Nothing in a run is ever written.
 """
 
 import re
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callmark.errors import BadInput
+from callmark.errors import BadInput, StorageError
 from callmark.models.open_files import allow_open_files
 from callmark.viewer.bundle import page_file
 from callmark.viewer.page_json import page_json
 from callmark.viewer.run_collection import NotFound, PathTraversal, RunCollection
+from callmark.viewer.triage import MAX_REQUEST, CorrectionRequest, LabelRequest, ReadOnly
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -40,7 +42,10 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-_PATH = re.compile(r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare)", re.ASCII)
+_PATH = re.compile(
+    r"/|/favicon\.ico|/page/[\w-]+\.(?:js|css|html)|/api/(?:runs|run|rows|case|compare|history|labels|label|correct)", re.ASCII
+)
+_WRITING = ("/api/label", "/api/correct")
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
 _MAX_ROWS = 50_000
 _CONNECTIONS = 4096  # that may be open at the same time, if the system permits it
@@ -123,6 +128,8 @@ class _Guard:
         origins = [value for name, value in headers if name == b"origin"]
         if origins and not _is_one_of(origins, self._origins):
             return "The viewer does not serve other sites."
+        if scope["path"] in _WRITING and not origins:
+            return "Only the page of the viewer may write."
         if not _PATH.fullmatch(scope["path"]):
             return "No such page."
         if not scope["path"].startswith("/api/"):
@@ -155,8 +162,10 @@ def _routes(runs: RunCollection) -> "Starlette":
         def respond_now(request: "Request") -> Response:
             try:
                 return Response(encode(find(request)), media_type="application/json")
+            except StorageError as error:
+                return Response(page_json({"error": str(error), "hint": error.hint}), 507, media_type="application/json")
             except BadInput as error:
-                status = 403 if isinstance(error, PathTraversal) else 404 if isinstance(error, NotFound) else 400
+                status = 403 if isinstance(error, PathTraversal | ReadOnly) else 404 if isinstance(error, NotFound) else 400
                 return Response(page_json({"error": str(error), "hint": error.hint}), status, media_type="application/json")
 
         async def respond_in_time(request: "Request") -> Response:
@@ -188,6 +197,36 @@ def _routes(runs: RunCollection) -> "Starlette":
     def all_runs(request: "Request") -> bytes:
         return runs.list_json(request.state.arrived)
 
+    def history(request: "Request") -> dict[str, Any]:
+        return runs.history_data()
+
+    def labels(request: "Request") -> dict[str, Any]:
+        return runs.labels_data(_text_parameter(request, "name"))
+
+    def writing_endpoint(kind: type[Any], write: Callable[[Any], Any]) -> "Callable[[Request], Awaitable[Response]]":
+        """Return the handler of a path that writes: its body is JSON of this kind."""
+        respond = json_endpoint(lambda request: write(request.state.body))
+        decode = msgspec.json.Decoder(kind).decode
+
+        async def respond_to_body(request: "Request") -> Response:
+            if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+                return _refusal("expected a request with JSON", 415)
+            body = b""
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_REQUEST:
+                    return _refusal(f"expected at most {MAX_REQUEST:,} bytes", 413)
+            try:
+                request.state.body = decode(body)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                return _refusal(f"the request is not valid: {error}", 400)
+            return await respond(request)
+
+        return respond_to_body
+
+    def _refusal(problem: str, status: int) -> Response:
+        return Response(page_json({"error": problem, "hint": ""}), status, media_type="application/json")
+
     page_text = cache(page_file)
 
     async def page(request: "Request") -> Response:  # not in a worker: the page loads even if all workers are busy
@@ -206,6 +245,10 @@ def _routes(runs: RunCollection) -> "Starlette":
             Route("/api/rows", json_endpoint(rows, msgspec.json.encode), methods=["GET"]),
             Route("/api/case", json_endpoint(case), methods=["GET"]),
             Route("/api/compare", json_endpoint(compare), methods=["GET"]),
+            Route("/api/history", json_endpoint(history, urgent=False), methods=["GET"]),
+            Route("/api/labels", json_endpoint(labels), methods=["GET"]),
+            Route("/api/label", writing_endpoint(LabelRequest, runs.add_label), methods=["POST"]),
+            Route("/api/correct", writing_endpoint(CorrectionRequest, runs.add_correction), methods=["POST"]),
         ]
     )
     app.router.redirect_slashes = False

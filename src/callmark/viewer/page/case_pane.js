@@ -4,18 +4,20 @@
 import { el, redraw } from "./dom.js";
 import { caseColumns, caseView, findRow } from "./case_view.js";
 import { empty } from "./panels.js";
+import { TriagePanel } from "./triage.js";
 
 export class CasePane {
   // `read(run, id, trial)` loads a case; `move(step)`, `close()`, `change(patch, replace)`, `onOpen()` and `report(problem)` belong to the page.
-  constructor(box, { read, move, close, change, onOpen, report }) {
-    Object.assign(this, { box, read, move, close, change, onOpen, report });
+  constructor(box, { read, move, close, change, onOpen, report, label, correct }) {
+    Object.assign(this, { box, read, move, close, change, onOpen, report, label, correct });
     this.key = "";
     this.shown = "";
     this.focusNext = false; // whether to focus the case when it is drawn
     this.highlightNext = null; // the message and value to highlight when it is drawn
   }
 
-  show({ state, cases, runs, labels, complete }) {
+  show({ state, cases, runs, labels, triage, complete }) {
+    this.triageData = triage;
     this.box.hidden = !state.case;
     if (!state.case) {
       this.key = this.shown = "";
@@ -30,6 +32,8 @@ export class CasePane {
       state.transcript,
       row >= 0,
       runs.map(({ name, cases: runCases }) => [name, runCases?.count]),
+      Boolean(triage),
+      triage?.labels[state.case]?.filter(({ author }) => author !== triage.author),
     ]);
     if (key === this.key || (row < 0 && !complete)) return;
     this.key = key;
@@ -48,13 +52,15 @@ export class CasePane {
   async load(key, state, cases, row, columns) {
     try {
       const results = await Promise.all(columns.map(({ run, trial, at }) => (at < 0 ? null : this.read(run, cases.id[row], trial))));
-      if (key === this.key) this.draw(state, cases.title(row), columns, results);
+      if (key === this.key) this.draw(state, cases, row, columns, results);
     } catch (problem) {
       this.report(problem);
     }
   }
 
-  draw(state, name, columns, results) {
+  draw(state, cases, row, columns, results) {
+    const name = cases.title(row);
+    this.triage = this.triagePanel(cases, row, columns, results);
     const [scroll, shown] = [this.conversation?.scrollTop ?? 0, `${state.run} ${state.case} ${state.trial}`];
     const transcript = state.transcript || `${state.run}#${state.trial || 0}`;
     redraw(
@@ -69,6 +75,7 @@ export class CasePane {
         next: () => this.move(1),
         close: this.close,
         copy,
+        triage: this.triage?.box,
       }),
     );
     if (this.focusNext) this.box.querySelector("#case-title").focus();
@@ -79,6 +86,23 @@ export class CasePane {
     this.focusNext = false;
     this.highlightNext = null;
     this.shown = shown;
+  }
+
+  triagePanel(cases, row, columns, results) {
+    const labels = this.triageData;
+    if (!labels) return null;
+    const [id, trial] = [cases.id[row], cases.trial[row]];
+    const at = columns.findIndex(({ run }) => run === cases.run.name);
+    const actual = results[at]?.actual?.filter((call) => call.arguments).map((call) => ({ name: call.name, arguments: call.arguments }));
+    return new TriagePanel({
+      id,
+      labels,
+      known: [...new Set(Object.values(labels.labels).flatMap((given) => given.map(({ label }) => label)))].slice(0, 200),
+      save: (label, note) => this.label(cases.run.name, id, trial, label, note),
+      correct: labels.writable ? (calls, also) => this.correct({ run: cases.run.name, case: id, trial, calls, also }) : null,
+      suggested: JSON.stringify(actual ?? [], null, 2),
+      isCorrected: labels.corrected.includes(id),
+    });
   }
 
   get conversation() {

@@ -41,7 +41,7 @@ export function findRow(cases, id, trial) {
 }
 
 // `results` has a case result or null for each column; `transcript` (`run#trial`) is the column whose conversation is shown.
-export function caseView({ name, columns, results, transcript, choose, previous, next, close, copy }) {
+export function caseView({ name, columns, results, transcript, choose, previous, next, close, copy, triage }) {
   const loaded = columns
     .map((column, at) => ({
       ...column,
@@ -125,7 +125,7 @@ export function caseView({ name, columns, results, transcript, choose, previous,
     tabs,
     conversation,
   );
-  const right = el("section", { class: "case-verdict", "aria-label": "Expected and actual calls", tabindex: 0 }, verdictView(loaded, highlight));
+  const right = el("section", { class: "case-verdict", "aria-label": "Expected and actual calls", tabindex: 0 }, verdictView(loaded, highlight, triage));
   return [head, el("div", { class: loaded.length > 1 ? "case-body many" : "case-body" }, left, right)];
 }
 

@@ -3,7 +3,14 @@
 
 import { words } from "./text.js";
 
-const INTEGERS = { trial: Uint32Array, scenario_type: Int32Array, file: Int32Array, expected_tool: Int32Array, actual_tool: Int32Array };
+const INTEGERS = {
+  trial: Uint32Array,
+  scenario_type: Int32Array,
+  file: Int32Array,
+  expected_tool: Int32Array,
+  actual_tool: Int32Array,
+  group: Int32Array,
+};
 const MEASURES = { score: Float64Array, pass: Float64Array, seconds: Float64Array, message: Float64Array };
 const LISTS = ["id", "conversation", "faults", "origin", "expected", "actual", "ending", "error"];
 
@@ -13,6 +20,14 @@ export const CHANGES = ["", "both correct", "fixed", "broken", "both wrong"];
 export const SCORE_BANDS = ["0", "0 to .5", ".5", ".5 to 1", "1", "error"];
 const TIME_EDGES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 export const TIME_BANDS = ["under .1 s", ".1–.2 s", ".2–.5 s", ".5–1 s", "1–2 s", "2–5 s", "5–10 s", "10–30 s", "30–60 s", "over 60 s"];
+
+export const UNLABELED = "no label";
+
+// The text of a group in an address: its parts, the kind of the fault first.
+export const groupKey = (parts) => parts.join(" / ").replace(/( \/ )+$/, "");
+
+const NO_LABELS = [];
+const CHANGE_RANKS = [null, 4, 3, 0, 1]; // by change: both correct, fixed, broken, both wrong
 
 export class Cases {
   constructor(run) {
@@ -25,6 +40,11 @@ export class Cases {
     this.metrics = Object.create(null); // a metric may have any name, even `__proto__`
     this.change = new Uint8Array(0);
     this.orders = new Map();
+    this.labels = new Map(); // by case id: [{label, note, author}]
+  }
+
+  labelsOf(at) {
+    return this.labels.get(this.id[at]) ?? NO_LABELS;
   }
 
   // Adds the next rows. A null number becomes NaN, so that every comparison with it is false.
@@ -109,7 +129,7 @@ export class Cases {
   // The indexes of the rows that match the filters and the search of a state, in its order.
   select(state) {
     const tests = this.tests(state);
-    const order = this.order(state.sort || "file");
+    const order = this.order(state.sort || "failures");
     if (!tests.length) return order;
     const selected = new Uint32Array(this.count);
     let length = 0;
@@ -162,9 +182,21 @@ export class Cases {
       tests.push((at) => this.timeBand(at) === band);
     }
     if (state.ending) tests.push((at) => this.ending[at] === state.ending);
+    if (state.label === UNLABELED) tests.push((at) => this.labelsOf(at) === NO_LABELS);
+    else if (state.label) tests.push((at) => this.labelsOf(at).some(({ label }) => label === state.label));
+    if (state.group) {
+      const wanted = this.run.names.groups.map((parts) => groupKey(parts) === state.group);
+      tests.push((at) => wanted[this.group[at]] === true);
+    }
     if (state.origin) tests.push((at) => this.origin[at] === state.origin);
     for (const term of state.q.toLowerCase().split(/\s+/).filter(Boolean)) tests.push((at) => this.searchTexts[at].includes(term));
     return tests;
+  }
+
+  // What is wrong comes first: what broke, other failures, errors; then what was fixed, and what is correct.
+  failureRank(at) {
+    if (Number.isNaN(this.score[at])) return 2;
+    return CHANGE_RANKS[this.change[at]] ?? (this.pass[at] === 1 ? 4 : 1);
   }
 
   // All rows in the order of a column (`-score`: descending), cached. Rows without a value come last, equal rows stay in dataset order.
@@ -180,6 +212,7 @@ export class Cases {
     const { tools, faults } = this.run.names;
     if (column === "score" || column === "seconds") return this[column].subarray(0, this.count);
     if (column === "change") return Float64Array.from(this.change.subarray(0, this.count));
+    if (column === "failures") return new Float64Array(this.count).map((_, at) => this.failureRank(at));
     if (column === "file") return new Float64Array(this.count).map((_, at) => at);
     if (column === "expected") return nameRanks(this.expected_tool, tools, this.count);
     if (column === "actual") return nameRanks(this.actual_tool, tools, this.count);

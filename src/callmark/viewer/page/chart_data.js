@@ -75,20 +75,6 @@ export function splitAfter(entries, length) {
   return { shown: entries.slice(0, length), rest: entries.slice(length) };
 }
 
-// A histogram of a metric's values in ten columns, over its bounds ([0, 1] if it has none), extended to its lowest and highest value.
-function histogram(values, count, bounds) {
-  let [low, high] = bounds ?? [0, 1];
-  for (let at = 0; at < count; at += 1) {
-    if (values[at] < low) low = values[at];
-    if (values[at] > high) high = values[at];
-  }
-  const counts = new Array(10).fill(0);
-  for (let at = 0; at < count; at += 1) {
-    if (!Number.isNaN(values[at])) counts[Math.min(9, Math.floor(((values[at] - low) / (high - low)) * 10))] += 1;
-  }
-  return { counts, low, high };
-}
-
 // The quantiles of the values at these shares; NaN without values.
 function quantiles(values, count, shares) {
   const sorted = values
@@ -100,18 +86,11 @@ function quantiles(values, count, shares) {
 
 const computed = new WeakMap();
 
-// All chart data of the rows, computed once for each number of rows. `histograms` are by metric; "" is the headline.
+// All chart data of the rows, computed once for each number of rows.
 export function chartData(cases) {
   const last = computed.get(cases);
   if (last?.count === cases.count) return last;
-  const bounds = new Map((cases.run.metrics ?? []).map((metric) => [metric.name, metric.bounds]));
-  const histograms = new Map(
-    Object.entries({ ...cases.metrics, "": cases.score }).map(([name, values]) => [
-      name,
-      histogram(values, cases.count, bounds.get(name || cases.run.headline)),
-    ]),
-  );
-  const data = { count: cases.count, counts: countRows(cases), histograms, latencies: quantiles(cases.seconds, cases.count, [0.5, 0.95]) };
+  const data = { count: cases.count, counts: countRows(cases), latencies: quantiles(cases.seconds, cases.count, [0.5, 0.95]) };
   computed.set(cases, data);
   return data;
 }

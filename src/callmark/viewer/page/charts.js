@@ -8,11 +8,11 @@ import { number, prose, shortenAll, signed, visible } from "./text.js";
 const MAX_BAR_LABEL = 26; // characters
 
 // Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before`, the baseline's value, is drawn as a tick. A bar
-// without a patch is not a button.
-export function bars(entries, { toggle, mono = false }) {
+// without a patch is not a button. Labels are shortened to `width` characters; a `note` is shown below a label.
+export function bars(entries, { toggle, mono = false, width = MAX_BAR_LABEL }) {
   const labels = shortenAll(
     entries.map(({ label }) => visible(label)),
-    MAX_BAR_LABEL,
+    width,
   );
   const rows = entries.map((entry, at) => {
     const drawing = svg(
@@ -25,7 +25,9 @@ export function bars(entries, { toggle, mono = false }) {
         : null,
     );
     const inside = [
-      prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }),
+      entry.note
+        ? el("span", { class: "bar-text" }, prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }), prose(entry.note, "small", { class: "bar-name" }))
+        : prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }),
       drawing,
       el("span", { class: "bar-number" }, entry.caption),
     ];
@@ -64,30 +66,6 @@ export function columns(entries, { toggle, label }) {
   const box = el("div", { class: "columns", role: "group", "aria-label": label }, boxes);
   rovingFocus(box, marks);
   return box;
-}
-
-// A small histogram without labels.
-export function sparkline({ counts, low, high }) {
-  const highest = Math.max(1, ...counts);
-  const marks = counts.map((count, at) =>
-    svg("rect", {
-      x: at * 10 + 1,
-      width: 8,
-      y: 24 - (count ? Math.max(1.5, (24 * count) / highest) : 0.5),
-      height: count ? Math.max(1.5, (24 * count) / highest) : 0.5,
-    }),
-  );
-  return svg(
-    "svg",
-    {
-      class: "spark",
-      viewBox: "0 0 100 24",
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": `Distribution from ${number(low)} to ${number(high)}: ${counts.join(", ")}`,
-    },
-    marks,
-  );
 }
 
 // A mean between its bounds, with its interval.
@@ -202,7 +180,10 @@ export function heatMap(rows, across, cells, toggle) {
   return box;
 }
 
-// Differences with their intervals around zero: [{label, changes: [{run, before, after, difference, low, high, p, within_noise}]}].
+const DIRECTION_TONES = { better: "right", worse: "wrong", "within noise": "noise" };
+const DIRECTION_SIGNS = { better: "▲", worse: "▼", "within noise": "≈" };
+
+// Differences with their intervals around zero: [{label, changes: [{run, before, after, difference, low, high, p, direction}]}].
 export function forestPlot(metrics, showRuns) {
   const edges = metrics
     .flatMap(({ changes }) => changes.flatMap(({ difference, low, high }) => [difference, low, high]))
@@ -221,7 +202,7 @@ export function forestPlot(metrics, showRuns) {
           { class: "forest-plot", role: "cell" },
           svg(
             "svg",
-            { viewBox: "0 0 200 20", preserveAspectRatio: "none", "aria-hidden": "true", class: change.within_noise ? "noise" : "" },
+            { viewBox: "0 0 200 20", preserveAspectRatio: "none", "aria-hidden": "true", class: DIRECTION_TONES[change.direction] },
             svg("line", { class: "zero", x1: 100, x2: 100, y1: 0, y2: 20 }),
             Number.isFinite(change.low) ? svg("line", { class: "interval-line", x1: x(change.low), x2: x(change.high), y1: 10, y2: 10 }) : null,
             Number.isFinite(change.difference)
@@ -232,10 +213,10 @@ export function forestPlot(metrics, showRuns) {
         el(
           "span",
           { class: "forest-change", role: "cell" },
-          el("b", {}, signed(change.difference)),
+          el("b", { class: DIRECTION_TONES[change.direction] }, `${DIRECTION_SIGNS[change.direction]} ${signed(change.difference)}`),
           Number.isFinite(change.low) ? ` [${signed(change.low)}, ${signed(change.high)}]` : "",
         ),
-        el("span", { class: "forest-chance", role: "cell" }, change.within_noise ? "within noise" : change.pValue),
+        el("span", { class: "forest-chance", role: "cell" }, change.direction === "within noise" ? "within noise" : `${change.direction}, ${change.pValue}`),
       ),
     ),
   );

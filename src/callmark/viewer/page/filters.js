@@ -1,6 +1,6 @@
 // Search, filters, and active filters as chips. In: the run and the state; out: elements that call `change(patch)`.
 
-import { SCORE_BANDS } from "./cases.js";
+import { SCORE_BANDS, UNLABELED } from "./cases.js";
 import { el } from "./dom.js";
 import { FILTERS } from "./state.js";
 import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } from "./text.js";
@@ -8,6 +8,7 @@ import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } fr
 const MAX_OPTIONS = 1000; // a longer list is searched instead
 const MAX_OPTION_LABEL = 60; // characters
 const SORTS = [
+  ["file", "Dataset order"],
   ["score", "Lowest score first"],
   ["-score", "Highest score first"],
   ["expected", "By expected tool"],
@@ -16,7 +17,14 @@ const SORTS = [
   ["-seconds", "Slowest first"],
 ];
 
-export function filterBar({ run, runs, state, change }) {
+const SEGMENTS = [
+  ["All", { change: "", score: "" }],
+  ["Wrong", { change: "", score: "wrong" }],
+  ["Broken", { change: "broken", score: "" }],
+  ["Fixed", { change: "fixed", score: "" }],
+];
+
+export function filterBar({ run, runs, labels, state, change }) {
   const { tools, faults, scenario_types: scenarioTypes, files } = run.names;
   const search = el("input", {
     type: "search",
@@ -67,12 +75,15 @@ export function filterBar({ run, runs, state, change }) {
           change,
         )
       : null,
-    choice("sort", "Dataset order", SORTS, change),
+    labels.length || run.labelable
+      ? choice("label", "All labels", [...labels.map(({ label, n }) => [label, `${label} (${n.toLocaleString("en")})`]), [UNLABELED, "No label"]], change)
+      : null,
+    choice("sort", "Failures first", SORTS, change),
   ].filter(Boolean);
-  const parts = ["", "fixed", "broken"].map((name) =>
-    el("button", { type: "button", "data-change": name, onclick: () => change({ change: name }) }, labelWords(name || "all")),
+  const parts = SEGMENTS.map(([name, patch]) =>
+    el("button", { type: "button", "data-change": patch.change, "data-score": patch.score, onclick: () => change(patch) }, name),
   );
-  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Change from the baseline" }, parts);
+  const outcomes = el("div", { class: "segments", role: "group", "aria-label": "Outcome" }, parts);
   const box = el(
     "div",
     { class: "filters", role: "search" },
@@ -88,8 +99,10 @@ export function filterBar({ run, runs, state, change }) {
       select.value = known ? current[select.name] : "";
       label.classList.toggle("set", select.name !== "run" && Boolean(current[select.name]));
     }
-    outcomes.hidden = !current.base;
-    for (const part of parts) part.setAttribute("aria-pressed", String(current.change === part.dataset.change));
+    for (const part of parts) {
+      part.hidden = Boolean(part.dataset.change) && !current.base;
+      part.setAttribute("aria-pressed", String(current.change === part.dataset.change && current.score === part.dataset.score));
+    }
   };
   box.update(state);
   return box;
@@ -105,7 +118,7 @@ function choice(key, all, options, change) {
     "select",
     {
       name: key,
-      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", file: "File", sort: "Sort" }[key],
+      "aria-label": { run: "Run", tool: "Expected tool", fault: "Fault", score: "Score", type: "Scenario type", file: "File", label: "Label", sort: "Sort" }[key],
       onchange: (event) => change({ [key]: event.target.value }),
     },
     key === "run" ? null : el("option", { value: "" }, all),
@@ -126,6 +139,8 @@ const CHIP_LABELS = {
   time: (value) => ["Latency", value],
   ending: (value) => ["Ending", words(value)],
   origin: (value) => ["Value", originWords(value)],
+  group: (value) => ["Group", value],
+  label: (value) => ["Label", value],
   q: (value) => ["Search", value],
 };
 

@@ -4,8 +4,9 @@ import { showPressed } from "./charts.js";
 import { redraw, el } from "./dom.js";
 import { filterBar, filterChips } from "./filters.js";
 import { runCounts, runPicker } from "./head.js";
+import { historyView } from "./history.js";
 import { findRow } from "./case_view.js";
-import { overview } from "./overview.js";
+import { charts, overview } from "./overview.js";
 import { CasePane } from "./case_pane.js";
 import { empty } from "./panels.js";
 import { formatTime, runLabels, runList } from "./runs.js";
@@ -13,6 +14,7 @@ import { openSource } from "./source.js";
 import { FILTERS, comparedRuns, readState, withoutFilters, writeState } from "./state.js";
 import { Store } from "./store.js";
 import { CaseTable } from "./table.js";
+import { USUAL_LABELS, labelParts, triageSentence } from "./triage.js";
 import { applyTheme } from "./theme.js";
 import { counted, sentence, visible } from "./text.js";
 
@@ -30,6 +32,8 @@ const pane = new CasePane(byId("case"), {
   change: (...to) => change(...to),
   onOpen: () => table.reveal(),
   report: (problem) => store.report(problem),
+  label: (...given) => store.label(...given),
+  correct: (body) => source.correct(body),
 });
 const selected = new Set(); // runs to compare
 let state = readState(location.hash);
@@ -37,6 +41,7 @@ let rows = new Uint32Array(0);
 let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
+let labelCounts = null; // of the cases that are shown
 
 function scheduleDraw() {
   if (drawScheduled) return;
@@ -68,27 +73,51 @@ function toggle(patch) {
   );
 }
 
+// Filters the cases and shows them: what a button of the verdict or a group of failures does.
+function jump(patch) {
+  changeRunOrFilter({ ...withoutFilters(), ...patch });
+  showPart("cases");
+}
+
+function showPart(id) {
+  byId(id).scrollIntoView({ block: "start" });
+  table.reveal();
+}
+
+// One key from anywhere on the page: what broke in a comparison, else what is wrong.
+function showFailures() {
+  const broken = store.run(state.run).cases?.change.includes(3);
+  jump(state.base && broken ? { change: "broken" } : { score: "wrong" });
+  table.focus();
+}
+
 function draw() {
   store.listShown = !state.run;
+  store.shownRun = state.run;
   const labels = runLabels(store.list ?? []);
   drawNotices();
   for (const [id, shown] of [
     ["run-list", !state.run],
     ["overview", state.run && !state.case],
+    ["charts", state.run && !state.case],
     ["cases", state.run],
     ["skip", state.run],
+    ["jump", state.run && !state.case],
     ["title", state.run],
   ])
     byId(id).hidden = !shown;
   document.body.classList.toggle("case-open", Boolean(state.run && state.case));
   if (!state.run) {
-    document.title = "Runs · callmark";
+    const isHistory = state.view === "history";
+    document.title = `${isHistory ? "History" : "Runs"} · callmark`;
     redraw(byId("run-picker"));
     redraw(byId("counts"));
-    drawnInputs = {};
-    if (store.list)
+    if (!isHistory) drawnInputs = {};
+    if (isHistory) drawHistory();
+    else if (store.list)
       redraw(
         byId("run-list"),
+        source.hasHistory ? listTabs() : null,
         runList(store.list, labels, selected, {
           open: (name) => change({ ...readState(""), run: name }),
           compare: compareSelected,
@@ -98,6 +127,29 @@ function draw() {
     return;
   }
   drawRun(labels);
+}
+
+// Runs and history are two views of the same folder.
+function listTabs() {
+  const tab = (view, name) => el("button", { type: "button", "data-key": `view ${view}`, "aria-pressed": String(state.view === view), onclick: () => change({ ...readState(""), view }) }, name);
+  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, source.live ? tab("", "Runs") : null, tab("history", "History"));
+}
+
+function drawHistory() {
+  const history = store.history();
+  const box = byId("run-list");
+  const edge = Math.max(16, Math.min(40, innerWidth * 0.025)); // as in page.css
+  const width = Math.max(280, Math.min(1240, document.documentElement.clientWidth - 2 * edge) - 44);
+  drawIfChanged("history", [history, width, writeState(state)], () =>
+    redraw(
+      box,
+      listTabs(),
+      el("h1", {}, "History"),
+      history
+        ? historyView(history.runs, { state, change, width, open: source.live ? (name) => change({ ...readState(""), run: name }) : null })
+        : empty("Loading runs…", ""),
+    ),
+  );
 }
 
 function drawRun(labels) {
@@ -110,7 +162,7 @@ function drawRun(labels) {
   drawHead(entry, labels);
   if (!entry.run) {
     // The numbers of another run would be mistaken for those of this one.
-    for (const id of ["overview", "cases"]) byId(id).hidden = true;
+    for (const id of ["overview", "charts", "cases", "jump"]) byId(id).hidden = true;
     return;
   }
   document.title = `${state.case ? `${visible(state.case)} · ` : ""}${visible(labels.get(state.run))} · callmark`;
@@ -119,14 +171,28 @@ function drawRun(labels) {
   if (cases && entry.complete) compareCases(cases, base?.complete ? base.cases : null);
   const valid = comparison?.problem ? null : comparison;
   drawIfChanged("overview", [entry.run, entry.complete, cases?.count, valid, valid && JSON.stringify([...labels])], () => {
-    redraw(byId("overview"), overview({ run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle }));
+    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle, jump };
+    redraw(byId("overview"), overview(shown));
+    redraw(byId("charts"), charts(shown));
   });
-  showPressed(byId("overview"), state);
+  for (const id of ["overview", "charts"]) showPressed(byId(id), state);
   const run = cases?.run ?? entry.run;
-  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n")], () => {
+  if (cases && entry.labels)
+    drawIfChanged("labels", [cases, entry.labels], () => {
+      cases.labels = new Map(Object.entries(entry.labels.labels));
+    });
+  if (cases) drawIfChanged("counted labels", [cases, cases.count, cases.labels], () => (labelCounts = labelParts(cases)));
+  const given = cases ? labelCounts : { labels: [], unlabeled: 0 };
+  drawIfChanged("filters", [run.names.tools.length, run.names.scenario_types.length, run.names.files.length, run.name, names.join("\n"), JSON.stringify(given.labels), entry.labels?.writable], () => {
     redraw(
       byId("filters"),
-      filterBar({ run, runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })), state, change: changeRunOrFilter }),
+      filterBar({
+        run: { ...run, labelable: entry.labels?.writable },
+        runs: entries.map(({ name }) => ({ name, label: labels.get(name) ?? name })),
+        labels: given.labels,
+        state,
+        change: changeRunOrFilter,
+      }),
     );
   });
   byId("filters").firstChild.update(state);
@@ -135,7 +201,8 @@ function drawRun(labels) {
     filterChips(state, change, () => change(withoutFilters())),
   );
   if (!cases) return;
-  pane.show({ state, cases, runs: entries, labels, complete: entry.complete }); // first, so that its request runs while the rows are drawn
+  byId("triage-count").textContent = given.labels.length ? triageSentence(given) : "";
+  pane.show({ state, cases, runs: entries, labels, triage: entry.labels, complete: entry.complete }); // first, so that its request runs while the rows are drawn
   drawRows(cases, entry, Boolean(base));
 }
 
@@ -162,12 +229,13 @@ function compareCases(cases, base) {
 function drawRows(cases, entry, isCompared) {
   const filters = [...FILTERS, "q", "sort"].map((key) => state[key]);
   const fresh = drawIfChanged("selection", [cases.run.name, ...filters], () => {});
-  drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, ...filters], () => {
+  drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, state.label && cases.labels, ...filters], () => {
     rows = cases.select(state);
   });
   byId("row-count").textContent =
     rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
   if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · loading ${cases.total.toLocaleString("en")}…`);
+  drawJump(cases, isFiltered());
   byId("no-rows").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
   if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
@@ -180,6 +248,25 @@ function drawRows(cases, entry, isCompared) {
     timed: (entry.run.usage?.median_seconds ?? 0) >= 0.001,
     fresh,
     narrow: Boolean(state.case),
+  });
+}
+
+function isFiltered() {
+  return [...FILTERS, "q"].some((key) => state[key]);
+}
+
+// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered.
+function drawJump(cases, filtered) {
+  drawIfChanged("jump", [rows.length, cases.count, filtered, Boolean(state.base)], () => {
+    const part = (id, name) => el("button", { type: "button", "data-key": `jump ${id}`, onclick: () => showPart(id) }, name);
+    const all = cases.count.toLocaleString("en");
+    redraw(
+      byId("jump"),
+      part("main", "Summary"),
+      part("cases", ["Cases ", el("b", {}, filtered ? `${rows.length.toLocaleString("en")} of ${all}` : all)]),
+      el("button", { type: "button", "data-key": "jump failures", "aria-keyshortcuts": "f", onclick: showFailures }, state.base ? "Broken" : "Failures"),
+      part("charts", "Charts"),
+    );
   });
 }
 
@@ -213,7 +300,7 @@ function drawHead(entry, labels) {
 function drawNotices() {
   const entries = state.run ? comparedRuns(state).map((name) => store.run(name)) : [];
   const notCompared = source.problem || (entries.length > 1 && store.comparisons.get(JSON.stringify(comparedRuns(state)))?.problem);
-  const runProblems = entries.flatMap(({ error, run }) => [error, run?.problem]);
+  const runProblems = entries.flatMap(({ error, run, labels }) => [error, run?.problem, labels?.problem]);
   const problems = [
     ...new Set([store.problem, ...runProblems, notCompared && `These runs cannot be compared: ${notCompared}`]),
   ].filter(Boolean);
@@ -265,16 +352,26 @@ function closeCase() {
 function handleKey(event) {
   const typing = event.target.closest?.("input, select, textarea");
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-  if (event.key === "Escape" && event.target.id === "search") byId("search").blur();
+  if (event.key === "Escape" && typing && event.target.localName !== "select") event.target.blur();
   else if (event.key === "Escape" && state.case) closeCase();
   else if (typing) return;
   else if (event.key === "?") byId("help").showModal();
   else if (!state.run) return;
+  else if (state.case && pane.triage && labelByKey(event.key)) return event.preventDefault();
+  else if (event.key === "f" && !state.case) showFailures();
   else if (event.key === "/") byId("search")?.focus();
   else if (event.key === "j" || event.key === "k") table.move(event.key === "j" ? 1 : -1);
   else if (event.key === "Enter" && event.target === document.body) table.open(table.current, true);
   else return;
   event.preventDefault();
+}
+
+// Labels the open case, or goes to its note; returns whether the key does either.
+function labelByKey(key) {
+  const label = USUAL_LABELS.find(([, , its]) => its === key)?.[0];
+  if (label) pane.triage.toggle(label);
+  else if (key === "n") byId("note")?.focus();
+  return Boolean(label) || key === "n";
 }
 
 function start() {
@@ -292,6 +389,8 @@ function start() {
     event.preventDefault();
     change(readState(""));
   };
+  addEventListener("resize", () => state.view === "history" && scheduleDraw());
+  if (!source.live && source.hasHistory && !state.run) state = { ...state, view: "history" };
   draw();
   store.readList().then(() => {
     // A report opens with its run or its comparison.

@@ -1,35 +1,56 @@
-// The overview of a run: tiles of metrics, the comparison, and the charts. In: the run, its cases once all are loaded (null before) and the
-// comparison; out: sections. `toggle({tool: name})` filters the table; a second call removes the filter.
+// The overview of a run: the verdict, the metrics by evaluator, similar failures, and the charts. In: the run, its cases once all are loaded
+// (null before) and the comparison; out: sections above and below the cases. `toggle({tool: name})` filters the table, and a second call removes the filter;
+// `jump({change: "broken"})` filters it and shows it.
 
-import { forestPlot, sparkline, stackedParts } from "./charts.js";
+import { forestPlot } from "./charts.js";
 import { decisionPanel } from "./decision_panel.js";
 import { el } from "./dom.js";
+import { groupPanel } from "./group_panel.js";
+import { metricGroups } from "./metric_groups.js";
 import { MAX_BARS, chartPanels, empty, panel } from "./panels.js";
 import { chartData, splitAfter } from "./chart_data.js";
-import { brief, counted, interval, labelWords, number, pValue, prose, signed, visible } from "./text.js";
+import { provenance, verdictSection } from "./run_verdict.js";
+import { brief, counted, labelWords, number, pValue, prose, visible } from "./text.js";
 
-const MAX_TILES = 8;
 const drawnSections = new Map(); // the larger sections by name: their inputs and their elements
 
-export function overview({ run, cases, comparison, labels, toggle }) {
-  const data = cases && cases.count > 0 ? chartData(cases) : null;
-  const counts = data?.counts;
-  const scored = counts ? cases.count - counts.bands[5] : 0;
+export function overview({ run, cases, comparison, jump }) {
+  const data = shownData(cases);
   return [
-    el("section", { class: "tiles", "aria-label": "Metrics" }, tiles(run, data, comparison)),
-    comparison ? memoized("comparison", [comparison, JSON.stringify([...labels])], () => comparisonPanel(comparison, labels, toggle)) : null,
-    counts && scored === 0
+    verdictSection({ run, cases, comparison, jump }),
+    el("p", { class: "provenance" }, provenance(run)),
+    el("section", { class: "tiles", "aria-label": "Metrics" }, metricGroups(run, comparison)),
+    data?.scored === 0
       ? panel(
           "No case was scored",
           "wide",
           empty("Every prediction is an error.", "The error messages are listed below. Fix their cause, then resume the run with `--resume` to retry."),
         )
       : null,
-    ...(counts && scored > 0
-      ? memoized("charts", [data, comparison, run.name, run.headline, run.trials], () => chartPanels(run, data, comparison, toggle))
+    data?.scored
+      ? memoized("groups", [data.counts, comparison, run.name], () =>
+          el("div", { class: "panels" }, comparison?.broken[run.name] ? groupPanel(cases, true, jump) : null, groupPanel(cases, false, jump)),
+        )
+      : null,
+  ].filter(Boolean);
+}
+
+// The charts, below the cases: what changed, and what the numbers are made of.
+export function charts({ run, cases, comparison, labels, toggle }) {
+  const data = shownData(cases);
+  return [
+    comparison ? memoized("comparison", [comparison, JSON.stringify([...labels])], () => comparisonPanel(comparison, labels)) : null,
+    ...(data?.scored
+      ? memoized("charts", [data.counts, comparison, run.name, run.headline, run.trials], () => chartPanels(run, data, comparison, toggle))
       : []),
     el("div", { class: "panels" }, trialPanel(run), decisionPanel(run), interpretationPanel(run), disagreementPanel(run), errorPanel(run), evaluatorErrorPanel(run), factPanel(run)),
   ].filter(Boolean);
+}
+
+function shownData(cases) {
+  if (!cases?.count) return null;
+  const data = chartData(cases);
+  return { ...data, scored: cases.count - data.counts.bands[5] };
 }
 
 // A section as it was last drawn, if its inputs have not changed.
@@ -41,72 +62,12 @@ function memoized(name, inputs, draw) {
   return elements;
 }
 
-function tiles(run, data, comparison) {
-  const headlineFirst = [...run.metrics].sort((a, b) => (b.name === run.headline) - (a.name === run.headline));
-  const all = headlineFirst.map((metric) => {
-    const change = comparison?.metrics.find(({ name }) => name === metric.name)?.changes.find((each) => each.run === run.name);
-    const shape = data?.histograms.get(metric.name) ?? (metric.name === run.headline ? data?.histograms.get("") : null);
-    return el(
-      "div",
-      { class: metric.name === run.headline ? "tile first" : "tile", title: metric.name },
-      el("span", { class: "tile-name" }, visible(metric.label)),
-      el("span", { class: "tile-number" }, number(metric.mean, 3)),
-      el(
-        "span",
-        { class: "tile-caption" },
-        el("span", { class: "tile-interval" }, interval(metric.low, metric.high)),
-        change
-          ? el(
-              "span",
-              {
-                class: change.within_noise ? "tile-change noise" : "tile-change",
-                title: change.within_noise ? "within noise" : pValue(change.p),
-              },
-              signed(change.difference),
-              change.within_noise ? el("small", {}, " within noise") : null,
-            )
-          : null,
-      ),
-      shape ? sparkline(shape) : null,
-    );
-  });
-  if (!all.length)
-    return empty(
-      "No scores yet.",
-      run.status === "running"
-        ? "Waiting for the first predictions."
-        : run.ready === false
-          ? "The metrics are being computed."
-          : "No case of this run was scored.",
-    );
-  if (all.length <= MAX_TILES + 1) return all;
-  return [
-    all.slice(0, MAX_TILES),
-    el(
-      "details",
-      { class: "more-tiles" },
-      el("summary", {}, `${counted(all.length - MAX_TILES, "more metric")}`),
-      el("div", { class: "tiles" }, all.slice(MAX_TILES)),
-    ),
-  ];
-}
-
-function comparisonPanel(comparison, labels, toggle) {
-  const [base, ...others] = comparison.runs;
+function comparisonPanel(comparison, labels) {
+  const [, ...others] = comparison.runs;
   const metrics = comparison.metrics.map((metric) => ({
     label: metric.label,
     changes: metric.changes.map((change) => ({ ...change, label: labels.get(change.run) ?? change.run, pValue: pValue(change.p) })),
   }));
-  const outcomes = others.map((name) => {
-    const entries = [
-      { patch: { run: name, change: "both correct" }, label: "Both correct", n: comparison.both_correct[name] ?? 0, tone: "calm", sign: "✓✓" },
-      { patch: { run: name, change: "fixed" }, label: "Fixed", n: comparison.fixed[name] ?? 0, tone: "right", sign: "✗→✓" },
-      { patch: { run: name, change: "broken" }, label: "Broken", n: comparison.broken[name] ?? 0, tone: "wrong", sign: "✓→✗" },
-      { patch: { run: name, change: "both wrong" }, label: "Both wrong", n: comparison.both_wrong[name] ?? 0, tone: "calm", sign: "✗✗" },
-    ];
-    const pair = `${visible(labels.get(name) ?? name)} vs ${visible(labels.get(base) ?? base)}`;
-    return el("div", { class: "outcome" }, el("h3", {}, pair), stackedParts(entries, { toggle, label: pair }));
-  });
   return el(
     "div",
     { class: "panels" },
@@ -118,9 +79,7 @@ function comparisonPanel(comparison, labels, toggle) {
         { class: "hint" },
         `${counted(comparison.cases, "common case")} from ${counted(comparison.conversations, "conversation")}. A tick is a difference from the baseline, a line its 95% interval.`,
       ),
-      (comparison.warnings ?? []).map((warning) => prose(warning, "p", { class: "notice" })),
       forestPlot(metrics, others.length > 1),
-      outcomes,
       comparison.cases_needed ? el("p", { class: "hint" }, visible(comparison.cases_needed)) : null,
     ),
   );

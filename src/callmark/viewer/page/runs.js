@@ -74,7 +74,7 @@ export function runList(runs, labels, selected, { open, compare, select }) {
         run.headline
           ? [
               el("span", { class: "run-number" }, number(run.headline.mean, 3)),
-              el("small", {}, visible(run.headline.name), " ", interval(run.headline.low, run.headline.high)),
+              el("small", {}, visible(run.headline.name), " ", interval(run.headline.low, run.headline.high), run.status === "running" ? " so far" : ""),
               rangeBar(run.headline),
             ]
           : el("span", { class: "none" }, "no score yet"),

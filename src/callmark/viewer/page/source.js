@@ -1,5 +1,6 @@
 // The source of all data: a report's own, or the viewer's API. In: names of runs and cases; out: promises of a list of runs, a run, its rows,
-// a case (with `messages`, null if they were left out) and a comparison, as page_data.py builds them.
+// a case (with `messages`, null if they were left out), a comparison and labels, as page_data.py and triage.py build them. A viewer also has
+// `label(body)` and `correct(body)`, which write.
 
 const FIRST_CHUNK = 500; // rows of the first request, so that the first ones appear quickly
 const CHUNK = 10_000; // rows of every other request
@@ -8,6 +9,8 @@ export function openSource() {
   const inside = document.getElementById("callmark-data");
   return inside ? reportSource(JSON.parse(inside.textContent)) : viewerSource();
 }
+
+const EMPTY_LABELS = { labels: {}, writable: false, author: "", problem: "", corrected: [] };
 
 function reportSource(data) {
   const findRun = (name) => data.runs.find((run) => run.name === name);
@@ -21,6 +24,9 @@ function reportSource(data) {
       findRun(name) ?? refuse(`No run named ${name} in this report. Click “callmark” at the top for the list of its runs.`),
     rows: async (name, start) => (start ? { ...data.rows[name], start, id: [] } : data.rows[name]),
     compare: async () => data.comparison ?? refuse(data.comparison_problem || "This report does not compare these runs."),
+    hasHistory: Boolean(data.history),
+    history: async () => data.history ?? { runs: [], ready: true },
+    labels: async (name) => data.labels?.[name] ?? EMPTY_LABELS,
     case: async (name, id, trial) => {
       const found = data.cases[name]?.[`${id}#${trial}`];
       return found ? { ...found, messages: found.conversation === null ? null : (data.conversations[found.conversation] ?? null) } : null;
@@ -35,9 +41,11 @@ function listEntry(run) {
 
 function viewerSource() {
   const token = takeToken();
-  const request = async (path, query = []) => {
+  const request = async (path, query = [], body = null) => {
     const response = await fetch(`/api/${path}?${new URLSearchParams(query)}`, {
-      headers: { "X-Callmark-Token": token },
+      method: body === null ? "GET" : "POST",
+      headers: { "X-Callmark-Token": token, ...(body === null ? {} : { "Content-Type": "application/json" }) },
+      body: body === null ? undefined : JSON.stringify(body),
       cache: "no-store",
     }).catch(() => refuse("The viewer does not respond. Check that `callmark view` is still running."));
     if (response.ok) return response.json();
@@ -55,8 +63,13 @@ function viewerSource() {
     leftOut: null,
     comparison: null,
     problem: "",
+    hasHistory: true,
+    history: () => request("history"),
     runs: () => request("runs"),
     run: (name) => request("run", [["name", name]]),
+    labels: (name) => request("labels", [["name", name]]),
+    label: (body) => request("label", [], body),
+    correct: (body) => request("correct", [], body),
     rows: (name, start) =>
       request("rows", [
         ["name", name],

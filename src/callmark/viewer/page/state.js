@@ -1,10 +1,10 @@
 // The state of the page in its address: a hash is parsed into a state, a state is written as a hash. Unknown keys are ignored.
 
 const LIST_KEYS = ["also"]; // other runs in the comparison
-const TEXT_KEYS = ["run", "base", "q", "sort", "case", "trial", "transcript"];
+const TEXT_KEYS = ["view", "dataset", "model", "metric", "by", "run", "base", "q", "sort", "case", "trial", "transcript"];
 
 // The filters of the table. `tool` is the expected tool, `actual` the actual one.
-export const FILTERS = ["tool", "actual", "fault", "score", "type", "file", "change", "position", "time", "ending", "origin"];
+export const FILTERS = ["tool", "actual", "fault", "score", "type", "file", "change", "position", "time", "ending", "origin", "group", "label"];
 
 export function readState(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));

@@ -14,13 +14,14 @@ export class Store {
     this.comparisons = new Map();
     this.list = null;
     this.listShown = true;
+    this.shownRun = ""; // whose labels are read again
     this.problem = "";
   }
 
   // What is loaded of a run so far. The first call starts loading.
   run(name) {
     if (!this.runs.has(name)) {
-      const entry = { name, run: null, cases: null, complete: false, error: "" };
+      const entry = { name, run: null, cases: null, complete: false, error: "", labels: null };
       this.runs.set(name, entry);
       this.load(entry);
     }
@@ -35,11 +36,33 @@ export class Store {
       await this.readRows(entry, entry.cases);
       entry.complete = true;
       this.onChange();
+      this.followLabels(entry);
       this.poll(entry);
     } catch (problem) {
       entry.error = problem.message;
       this.onChange();
     }
+  }
+
+  // Labels are read again every few seconds: someone else may be labeling the same cases.
+  async followLabels(entry) {
+    try {
+      if (!entry.labels || this.shownRun === entry.name) this.setLabels(entry, await this.source.labels(entry.name));
+    } catch (problem) {
+      if (!entry.labels) this.report(problem);
+    }
+    if (this.source.live) setTimeout(() => this.followLabels(entry), POLL_INTERVAL);
+  }
+
+  setLabels(entry, labels) {
+    if (JSON.stringify(labels) === JSON.stringify(entry.labels)) return;
+    entry.labels = labels;
+    this.onChange();
+  }
+
+  // Writes a label and resolves when it is on disk.
+  async label(name, id, trial, label, note) {
+    this.setLabels(this.runs.get(name), await this.source.label({ run: name, case: id, trial, label, note }));
   }
 
   // Returns false if there are fewer rows than were loaded: then the rows have changed and have to be loaded again.
@@ -79,6 +102,29 @@ export class Store {
     }
     this.onChange();
     this.poll(entry);
+  }
+
+  // The history of all runs, null until it is loaded. It is read again while its page is shown.
+  history() {
+    if (!this.historyAsked) {
+      this.historyAsked = true;
+      this.readHistory();
+    }
+    return this.historyData ?? null;
+  }
+
+  async readHistory() {
+    try {
+      const found = await this.source.history();
+      const isNew = JSON.stringify(found) !== JSON.stringify(this.historyData);
+      this.historyData = found;
+      if (isNew) this.onChange();
+      if (this.source.live) setTimeout(() => (this.historyAsked = false), found.ready ? POLL_INTERVAL : NOT_READY_INTERVAL);
+      if (this.source.live && !found.ready) setTimeout(() => this.onChange(), NOT_READY_INTERVAL);
+    } catch (problem) {
+      this.historyAsked = false;
+      this.report(problem);
+    }
   }
 
   // The comparison of these runs, null until it is loaded; its `problem` says why they cannot be compared.

@@ -4,6 +4,7 @@
 import { CHANGES } from "./cases.js";
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
+import { labelWord } from "./triage.js";
 import { number, originWords, prose, seconds, visible, words } from "./text.js";
 
 const ROW_HEIGHT = 42;
@@ -151,7 +152,7 @@ export class CaseTable {
       ? Math.min(MAX_PRINTED, this.rows.length)
       : Math.min(this.rows.length, Math.ceil((top + this.visibleHeight) / this.height) + EXTRA_ROWS);
     this.body.style.setProperty("transform", `translateY(${Math.round(first * this.height - (top - this.scroller.scrollTop))}px)`);
-    const drawn = [this.cases, this.rows, first, last, this.current, this.opened, this.trials];
+    const drawn = [this.cases, this.rows, this.cases.labels, first, last, this.current, this.opened, this.trials];
     if (this.drawn?.every((value, index) => value === drawn[index])) return; // nothing has changed
     this.drawn = drawn;
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
@@ -197,6 +198,7 @@ export class CaseTable {
         { class: "cell-case", role: "gridcell" },
         prose(cases.title(at), "span", { title: visible(cases.id[at]) }),
         this.trials ? el("small", {}, ` Trial ${cases.trial[at] + 1}`) : null,
+        [...new Set(cases.labelsOf(at).map(({ label }) => label))].slice(0, 2).map((label) => el("span", { class: "label" }, labelWord(label))),
       ),
       el(
         "span",
@@ -271,11 +273,22 @@ export class CaseTable {
   }
 }
 
+const MAX_EQUAL = 34; // characters before the first difference that are shown
+
+// The pieces of a call, so that the first difference is visible: of a long beginning, only the tool and the argument at fault.
+function fromDifference(pieces) {
+  const [[first, differs], ...rest] = pieces;
+  if (differs || !rest.length || first.length <= MAX_EQUAL || !first.includes("(")) return pieces;
+  const start = Math.max(first.lastIndexOf(", "), first.indexOf("("));
+  const kept = first.slice(start + (first[start] === "," ? 2 : 1));
+  return start > first.indexOf("(") ? [[`${first.slice(0, first.indexOf("("))}(… `, false], [kept.slice(-60), false], ...rest] : pieces;
+}
+
 // Both calls as pieces. Calls of different tools are not marked: their names already differ.
 function callDifferences(expected, actual) {
   const name = (text) => text.slice(0, text.indexOf("("));
   if (!expected || !actual || name(expected) !== name(actual)) return [[[expected, false]], [[actual, false]]];
-  return differences(expected, actual);
+  return differences(expected, actual).map(fromDifference);
 }
 
 function markedCode(pieces, tone) {

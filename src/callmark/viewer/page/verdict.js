@@ -9,7 +9,7 @@ import { brief, callCode, code, counted, labelWords, literal, number, prose, sec
 
 const MAX_FINDINGS = 50;
 
-export function verdictView(columns, highlight) {
+export function verdictView(columns, highlight, triage) {
   const expected = columns[0].result.expected;
   const aligned = columns.map(({ result }) => alignCalls(result));
   const blocks = expected.map((call, index) =>
@@ -28,6 +28,7 @@ export function verdictView(columns, highlight) {
       { class: "columns-head" },
       columns.map((column) => outcome(column)),
     ),
+    triage ?? null,
     blocks,
     alternatives(columns[0].result),
     !expected.length || extras.some((list) => list.length) ? extraCalls(columns, extras, expected.length) : null,
