@@ -1,7 +1,7 @@
 """Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, and the
 pages of docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs).
 
-The charts are those of docs/how-to/inspect-a-dataset.md. Needs chromium in /usr/bin (Debian: `apt-get install chromium`).
+The charts are those of docs/how-to/inspect-a-dataset.md. Needs a browser: tests/browser.py.
 """
 
 import contextlib
@@ -15,7 +15,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser is found as in the tests
+
 from playwright.sync_api import Page, sync_playwright
+from tests.browser import find_browser
 
 import callmark
 from callmark.cli.main import run
@@ -102,7 +105,7 @@ def take(
 ) -> None:
     """Take a screenshot of the upper part of a page."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
         page.goto(address)
         page.locator(wait).first.wait_for()
