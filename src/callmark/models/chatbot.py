@@ -21,7 +21,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.formats.prediction_text import parse_prediction
 from callmark.models.agent_output import read_output
-from callmark.models.endpoint import BODY, DONE, EndpointSettings, PollRequest, fill, fill_url, read_events, resolve, variables
+from callmark.models.endpoint import BODY, DONE, EndpointSettings, PollRequest, as_text, fill, fill_url, read_events, resolve, variables
 from callmark.models.http_response import HttpResponse, describe_body, response_error
 from callmark.models.keys import ENV_FILE, Keys, Url, read_url
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
@@ -122,14 +122,15 @@ class ChatbotModel:
             return await self._poll(endpoint.poll, conversation, values)
         results = self._results(response)
         if endpoint.session:
-            conversation.session = next((found for each in reversed(results) for found in resolve(each, endpoint.session)), None)
+            found = (found for each in reversed(results) for found in resolve(each, endpoint.session))
+            conversation.session = next(found, conversation.session)  # a server may send it in the first response only
         return results
 
     async def _send(self, method: str, url: str, body: Any, values: Mapping[str, Any]) -> HttpResponse:
         """Return a successful response, without keys."""
         assert self._client is not None, "open the model with `async with` before it predicts"
         content = None if body is None else dump(fill(body, values, self._variables.__getitem__)).encode()
-        headers = {name: str(fill(text, values, self._variables.__getitem__) or "") for name, text in self._endpoint.headers.items()}
+        headers = {name: as_text(fill(text, values, self._variables.__getitem__)) for name, text in self._endpoint.headers.items()}
         for name, text in headers.items():
             if _CONTROL.search(text):
                 raise ModelError(f"{self._shown}: the header {name} would contain a line break or another control character")
@@ -163,6 +164,7 @@ class ChatbotModel:
                 while True:
                     await asyncio.sleep(poll.interval)
                     body = _parse(await self._send("GET", url, None, {**values, "watermark": conversation.watermark}))
+                    _refuse_error(body)
                     items = [item for items in resolve(body, poll.items) for item in (items if isinstance(items, list) else [items])]
                     new = [item for item in items if all(value in resolve(item, pointer) for pointer, value in poll.where.items())]
                     if not poll.watermark:  # every response has all messages
@@ -186,8 +188,9 @@ def read_results(results: list[Any], endpoint: EndpointSettings) -> Prediction:
     """
     if not results:
         raise BadInput(f"no value at {endpoint.result} (result)")
+    separator = "" if endpoint.stream else "\n"
     if endpoint.reply is None and endpoint.calls is None:
-        return _join([read_chatbot_response(dump(result).encode()) for result in results])
+        return _join([read_chatbot_response(dump(result).encode()) for result in results], separator)
     texts, calls = list[str](), list[Any]()
     for result in results:
         _refuse_error(result)
@@ -197,8 +200,7 @@ def read_results(results: list[Any], endpoint: EndpointSettings) -> Prediction:
         keys = [key for result in results if isinstance(result, dict) for key in result]
         shown = ", ".join(dict.fromkeys(keys[:_MAX_KEYS_SHOWN])) or "no keys"
         raise BadInput(f"no value at {endpoint.reply} (reply) or {endpoint.calls} (calls); got {shown}")
-    text = ("" if endpoint.stream else "\n").join(texts)
-    return _parsed(Prediction("", 0, read_calls(calls), text), has_calls=bool(calls))
+    return _parsed(Prediction("", 0, read_calls(calls), separator.join(texts)), has_calls=bool(calls))
 
 
 def read_chatbot_response(body: bytes) -> Prediction:
@@ -222,10 +224,13 @@ def _texts(result: Any, pointer: str | None) -> list[str]:
     return [result[key] for key in _TEXT_KEYS if isinstance(result.get(key), str)][:1] if isinstance(result, dict) else []
 
 
-def _calls(result: Any, pointer: str | None) -> Any:
-    if pointer is None:
-        return next((result[key] for key in _CALL_KEYS if result.get(key)), []) if isinstance(result, dict) else []
-    return [call for found in resolve(result, pointer) for call in (found if isinstance(found, list) else [found])]
+def _calls(result: Any, pointer: str | None) -> list[Any]:
+    """Return the calls in a part of a response; a single call is a list of one."""
+    if pointer is not None:
+        found = resolve(result, pointer)
+    else:
+        found = [result[key] for key in _CALL_KEYS if result.get(key)][:1] if isinstance(result, dict) else []
+    return [call for each in found for call in (each if isinstance(each, list) else [each])]
 
 
 def _parsed(prediction: Prediction, *, has_calls: bool) -> Prediction:
@@ -235,9 +240,9 @@ def _parsed(prediction: Prediction, *, has_calls: bool) -> Prediction:
     return found
 
 
-def _join(predictions: list[Prediction]) -> Prediction:
+def _join(predictions: list[Prediction], separator: str) -> Prediction:
     calls = tuple(call for prediction in predictions for call in prediction.calls)
-    text = "\n".join(prediction.text for prediction in predictions if prediction.text)
+    text = separator.join(prediction.text for prediction in predictions if prediction.text)
     return structs.replace(predictions[-1], calls=calls, text=text)
 
 
