@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,11 +12,15 @@ import pytest
 
 import callmark
 from callmark.calls.results import match_results
+from callmark.models.keys import Keys
+from callmark.models.model import ModelError
 from callmark.runs.event_loop import run_sync
+from callmark.simulation.session import NullContext, ToolResult
 from callmark.simulation.toolboxes import open_tools
+from callmark.synthesis import server_world
 from callmark.synthesis.server_arguments import ArgumentGenerator
 from callmark.synthesis.server_values import Parameter, names_resource, observe, refers_to
-from callmark.types import Conversation
+from callmark.types import Call, Conversation, Tool
 from tests.conftest import Cli
 
 SERVER = '''
@@ -154,6 +160,28 @@ def test_values_of_a_result(text: str, noun: str, expected: list[tuple[str, str,
 )
 def test_which_parameter_takes_a_value(parameter: Parameter, kind: str, field: str, expected: bool) -> None:
     assert refers_to(parameter, kind, field) is expected
+
+
+class CrashingTools(NullContext):
+    """A server that lists its tools, and exits on every call."""
+
+    label = "crashing"
+    tools = (Tool("list_rooms"), Tool("list_books"))
+
+    @asynccontextmanager
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Any]:
+        yield self
+
+    async def call(self, call: Call) -> ToolResult:
+        raise ModelError("the tool server exited with status 1")
+
+
+def test_server_that_fails_at_every_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversations about what no tool can do would look as if the tools had been tried."""
+    monkeypatch.setattr(server_world, "open_tools", lambda specs, keys: CrashingTools())
+    world = server_world.ServerWorld(("mcp:server",), CrashingTools.tools, Keys())
+    with pytest.raises(ModelError, match="the tool server exited with status 1"):
+        world.plans(10, seed=1)
 
 
 @pytest.mark.parametrize(

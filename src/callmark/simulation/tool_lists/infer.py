@@ -24,6 +24,7 @@ _CHANGED_TO = re.compile(r"status[^.]{0,60}?(?:to|becomes|is|as)\s+['\"“`]([^'
 _STATUS_ADJECTIVES = frozenset({"pending", "open", "active", "overdue", "upcoming", "outstanding", "unpaid", "paid", "running", "archived"})
 _NOT_FIELDS = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "sort_by", "order_by", "fields", "include"})
 _FREE_TEXTS = frozenset({"query", "keyword", "keywords", "search", "q", "filter", "expression", "reason", "summary"})
+_MAX_DESCRIPTION = 2000  # characters that are read
 _PRICE = {"type": "number", "minimum": 5, "maximum": 300}
 _OPTIONS = {
     "type": "object",
@@ -206,7 +207,7 @@ class _Model:
         noun = reading.kind.split("_")[0]
         position = next((index for index, word in enumerate(words) if singular(word) == noun), 0)
         adjectives = [word for word in words[:position] if word != reading.verb and (word in _STATUS_ADJECTIVES or word.endswith("ed"))]
-        for status in (*adjectives, *(found.lower() for found in _CHANGED_TO.findall(reading.tool.description[:2000]))):
+        for status in (*adjectives, *(found.lower() for found in _CHANGED_TO.findall(reading.tool.description[:_MAX_DESCRIPTION]))):
             if status not in resource.statuses:
                 resource.statuses.append(status)
 
@@ -303,8 +304,10 @@ def _mentioned(words: Sequence[str], kinds: set[str]) -> list[str]:
 
 
 def _mentions(text: str, kind: str) -> bool:
-    noun = kind.replace("_", " ")
-    return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural(noun))})\b", text[:2000], re.IGNORECASE) is not None
+    noun, text = kind.replace("_", " "), text[:_MAX_DESCRIPTION]
+    if noun[:-1].lower() not in text.lower():  # much faster than the search, and most tools mention few resources
+        return False
+    return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural(noun))})\b", text, re.IGNORECASE) is not None
 
 
 def _is_list(schema: Any) -> bool:
