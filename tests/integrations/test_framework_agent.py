@@ -101,6 +101,10 @@ class Conversation:
             raise getattr(module, text)("it went wrong")
         if text == "crash":
             raise ZeroDivisionError
+        if text == "parallel":  # as servers with equal ids do
+            calls = [{"id": "c1", "function": {"name": "book", "arguments": json.dumps({"city": city})}} for city in ("Lima", "Oslo")]
+            results = [{"role": "tool", "tool_call_id": "c1", "content": f"booked {city}"} for city in ("Lima", "Oslo")]
+            turn.messages += [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
         if text == "unreadable":
             turn.messages = [{"role": "assistant", "tool_calls": 3}]
             return
@@ -187,6 +191,13 @@ def test_tools_of_the_conversation_are_called_and_reported() -> None:
     assert session.messages[6] == Message("tool", "booked Oslo", (), session.messages[5].calls[0].id, "book")
     assert session.messages[5].calls[0].id != "c1"  # ids are unique in a conversation
     assert session.misses == 2
+
+
+def test_results_of_calls_with_equal_ids_belong_to_them_in_order() -> None:
+    messages = converse("agent", ["parallel"]).messages
+    first, second = messages[1].calls
+    assert first.id != second.id
+    assert [(message.tool_call_id, message.text) for message in messages[2:4]] == [(first.id, "booked Lima"), (second.id, "booked Oslo")]
 
 
 def test_failed_tool_server_is_an_error_even_if_the_framework_hides_it() -> None:

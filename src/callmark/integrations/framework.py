@@ -203,12 +203,14 @@ class FrameworkAgent:
             messages = [message for message in self._framework.read(turn.messages) if message.role in _OWN_ROLES]
         except BadInput as error:
             raise ModelError(f"{self._spec} returned messages that cannot be read: {error}") from None
-        renamed: dict[str | None, Call] = {}
+        waiting: dict[str | None, list[Call]] = {}  # calls without a result, by the id that the framework gave them
         for message in messages:
             calls = with_unique_ids(message.calls, session)
-            renamed |= {before.id: call for before, call in zip(message.calls, calls, strict=True)}
-            if message.role == "tool" and message.tool_call_id in renamed:
-                call = renamed[message.tool_call_id]
+            for before, call in zip(message.calls, calls, strict=True):
+                waiting.setdefault(before.id, []).append(call)
+            if message.role == "tool" and (open_calls := waiting.get(message.tool_call_id)):
+                call = next((each for each in open_calls if each.name == message.name), open_calls[0])
+                open_calls.remove(call)
                 message = structs.replace(message, tool_call_id=call.id, name=call.name)
             if calls or message.text or message.role == "tool":
                 session.messages.append(structs.replace(message, calls=calls))
