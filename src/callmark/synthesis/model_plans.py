@@ -61,7 +61,7 @@ class _WrittenPlan(Struct):
 
     wish: str
     calls: list["_WrittenCall"]
-    says: list["_Said"] = []
+    says: list["_UserValue"] = []
 
 
 class _WrittenCall(Struct):
@@ -69,7 +69,7 @@ class _WrittenCall(Struct):
     arguments: dict[str, Any] = {}
 
 
-class _Said(Struct):
+class _UserValue(Struct):
     label: str
     value: str
 
@@ -164,7 +164,7 @@ class ModelPlannedWorld(World):
         for number, call in enumerate(plan.calls, 1):
             if call.name not in self._tools:
                 raise BadPlanError(f"call {number}: unknown tool {call.name!r}")
-            references = [int(match[1]) for value in _strings(call.arguments) for match in _REFERENCE.finditer(value)]
+            references = [int(match[1]) for value in _texts(call.arguments) for match in _REFERENCE.finditer(value)]
             if any(not 0 < reference < number for reference in references):
                 raise BadPlanError(f"call {number}: refers to a call that does not come before it")
             if not references:
@@ -210,17 +210,6 @@ class ModelPlannedWorld(World):
         wish = plan.wish.strip(_AROUND_WISH)
         wish = wish[0].lower() + wish[1:] if not wish.startswith("I ") else wish
         return Goal(wish, "done", steps[-1].call, "", "", informs, steps, [f"{steps[-1].call.name}: done"])
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
 
 
 def _texts(value: Any) -> Iterator[str]:
