@@ -12,7 +12,7 @@ from msgspec import structs
 from callmark.config import read_config
 from callmark.errors import BadInput
 from callmark.models.chatbot import read_results
-from callmark.models.endpoint import EndpointSettings, PollRequest, fill, fill_url, read_events, resolve
+from callmark.models.endpoint import EndpointSettings, PollRequest, StartRequest, fill, fill_url, read_events, resolve
 from callmark.models.keys import Keys
 from callmark.models.model import ModelError, ModelSettings
 from callmark.models.specs import open_model
@@ -254,6 +254,13 @@ def test_session_that_only_the_first_response_has_is_kept() -> None:
     settings = EndpointSettings(reply="/t", session="/id", body={"id": "{session}"})
     _, requests = converse(settings, b'{"t": "a", "id": "s1"}', b'{"t": "b"}', b'{"t": "c"}')
     assert [request.body["id"] for request in requests] == [None, "s1", "s1"]
+
+
+def test_error_names_the_address_that_was_not_reached() -> None:
+    start = StartRequest("http://127.0.0.1:9/start?key=planted-key-5", "/id")
+    with pytest.raises(ModelError) as caught:
+        converse(EndpointSettings(reply="/t", start=start), b'{"t": "a"}')
+    assert str(caught.value) == "cannot connect to http://127.0.0.1:9/start?key=…: connection refused"
 
 
 def test_header_has_the_number_of_the_first_trial() -> None:

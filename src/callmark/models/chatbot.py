@@ -55,7 +55,7 @@ class ChatbotModel:
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the chatbot URL", example=_EXAMPLE)
+        self._url = _read_url(spec.url, keys)
         self._endpoint = settings.endpoint or EndpointSettings()
         self._timeout = settings.timeout
         self._run_id = uuid4().hex[:8]
@@ -135,10 +135,11 @@ class ChatbotModel:
             if _CONTROL.search(text):
                 raise ModelError(f"{self._shown}: the header {name} would contain a line break or another control character")
         until = DONE if self._endpoint.stream else None
-        response = await self._client.request(method, fill_url(url, values), content, headers=headers, until=until)
+        shown = self._shown if url == self._url.address else self._keys.hide(_read_url(url, self._keys).shown)
+        response = await self._client.request(method, fill_url(url, values), content, headers=headers, until=until, shown_address=shown)
         response = self._keys.redact(response)
         if not response.is_success:
-            raise response_error(response, address=self._shown)
+            raise response_error(response, address=shown)
         return response
 
     def _results(self, response: HttpResponse) -> list[Any]:
@@ -158,7 +159,7 @@ class ChatbotModel:
     async def _poll(self, poll: PollRequest, conversation: _Conversation, values: Mapping[str, Any]) -> list[Any]:
         """Return the agent's new messages: polls until there is one, and then until a poll brings no more."""
         found: list[Any] = []
-        url = read_url(poll.url, self._keys, where="poll.url", example=_EXAMPLE).address
+        url = _read_url(poll.url, self._keys).address
         try:
             async with asyncio.timeout(self._timeout):
                 while True:
@@ -263,6 +264,10 @@ def _sent_variables(settings: ModelSettings) -> list[str]:
     return list(dict.fromkeys([*named, *(variables(settings.endpoint) if settings.endpoint else ())]))
 
 
+def _read_url(text: str, keys: Keys) -> Url:
+    return read_url(text, keys, where="the chatbot URL", example=_EXAMPLE)
+
+
 def _secret(name: str, spec: Spec, keys: Keys) -> str:
     """Return the value of a variable that is sent, and hide it from now on."""
     value = keys.get(name)
@@ -279,14 +284,14 @@ class ChatbotProvider(Provider, frozen=True, kw_only=True):
 
     def read(self, text: str, keys: Keys) -> Spec:
         name = self.name_in(text)
-        url = read_url(name, keys, where="the chatbot URL", example=self.example)
+        url = _read_url(name, keys)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
 
     def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
         """Yield every variable that is sent, or that requests are sent, to each address."""
         endpoint = settings.endpoint or EndpointSettings()
         others = [request.url for request in (endpoint.start, endpoint.poll) if request is not None]
-        urls: list[Url] = [read_url(text, keys, where="the chatbot URL", example=self.example) for text in (spec.url, *others)]
+        urls: list[Url] = [_read_url(text, keys) for text in (spec.url, *others)]
         for url in dict.fromkeys(urls):
             for sent in _sent_variables(settings) or ["requests"]:
                 yield Action("send", f"{sent} to {keys.show(url.shown)}", exact=f"{sent} to {url.address}")
