@@ -138,6 +138,7 @@ class ChatServer:
         """Record the request and respond to it, sooner or later."""
         number = self.number
         self.number += 1
+        body = body or b"{}"  # of a GET request
         try:
             request = _read(body)
         except msgspec.MsgspecError as problem:

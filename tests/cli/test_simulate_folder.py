@@ -88,6 +88,12 @@ def test_broken_files_are_refused_by_name(cli: Cli, folder: Path) -> None:
     assert not Path("runs").exists()
 
 
+def test_deeply_nested_file_is_refused_by_name(cli: Cli, folder: Path) -> None:
+    (folder / "c.json").write_text("[" * 100_000 + '"user_instructions"', encoding="utf-8")
+    done = simulate(cli)
+    assert (done.status, "c.json: item 1: nested too deeply to read" in done.err) == (2, True), done.err
+
+
 def test_broken_file_is_skipped_and_named_and_the_others_run(cli: Cli, folder: Path) -> None:
     (folder / "bad.json").write_text('[{"id": "x"', encoding="utf-8")
     with (folder / "b.jsonl").open("a", encoding="utf-8") as file:

@@ -5,12 +5,17 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from math import nan
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from callmark.errors import BadInput
+from callmark.integrations.adk import output_tokens
+from callmark.integrations.agent_framework import read_messages
 from callmark.integrations.framework import AgentTurn, Execute, Framework, FrameworkAgent, read_with
 from callmark.models.model import ModelError, Price
 from callmark.simulation.agents import AgentSettings
@@ -42,6 +47,9 @@ def wrong():
     return "no agent"
 
 def two(tools, model):
+    return Agent(tools)
+
+def keyword(*, tools):
     return Agent(tools)
 """
 
@@ -93,6 +101,10 @@ class Conversation:
             raise getattr(module, text)("it went wrong")
         if text == "crash":
             raise ZeroDivisionError
+        if text == "parallel":  # as servers with equal ids do
+            calls = [{"id": "c1", "function": {"name": "book", "arguments": json.dumps({"city": city})}} for city in ("Lima", "Oslo")]
+            results = [{"role": "tool", "tool_call_id": "c1", "content": f"booked {city}"} for city in ("Lima", "Oslo")]
+            turn.messages += [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
         if text == "unreadable":
             turn.messages = [{"role": "assistant", "tool_calls": 3}]
             return
@@ -181,6 +193,13 @@ def test_tools_of_the_conversation_are_called_and_reported() -> None:
     assert session.misses == 2
 
 
+def test_results_of_calls_with_equal_ids_belong_to_them_in_order() -> None:
+    messages = converse("agent", ["parallel"]).messages
+    first, second = messages[1].calls
+    assert first.id != second.id
+    assert [(message.tool_call_id, message.text) for message in messages[2:4]] == [(first.id, "booked Lima"), (second.id, "booked Oslo")]
+
+
 def test_failed_tool_server_is_an_error_even_if_the_framework_hides_it() -> None:
     with pytest.raises(ModelError, match="the tool server exited"):
         converse("make", ["book Lima"], box=Box(ModelError("the tool server exited")))
@@ -232,6 +251,7 @@ def test_any_other_problem_is_an_error(name: str, text: str, problem: str) -> No
             "theirs:their_agent:number: expected an agent from their-framework, or a function that returns one, got int",
         ),
         ("their_agent:two", True, "theirs:their_agent:two needs 2 arguments"),
+        ("their_agent:keyword", True, "theirs:their_agent:keyword needs a keyword argument"),
         ("their_agent:agent", True, "theirs:their_agent:agent has its own tools, so --tools cannot be used with it"),
         ("their_agent:fresh", True, "theirs:their_agent:fresh has its own tools, so --tools cannot be used with it"),
         ("their_agent:make", False, "theirs:their_agent:make takes a list of tools, so it needs --tools"),
@@ -241,6 +261,39 @@ def test_spec_that_cannot_be_used_is_refused(options: str, has_tools: bool, prob
     with pytest.raises(BadInput) as caught:
         FrameworkAgent(FRAMEWORK, options, AgentSettings(has_tools=has_tools))
     assert str(caught.value) == problem
+
+
+def test_framework_that_cannot_be_imported_is_refused() -> None:
+    def is_agent(value: Any) -> bool:
+        raise ImportError("cannot import name 'Agent' from 'agents' (./agents/__init__.py)")
+
+    with pytest.raises(BadInput, match="theirs:their_agent:agent: cannot import their-framework: ImportError: cannot import name 'Agent'"):
+        FrameworkAgent(structs.replace(FRAMEWORK, is_agent=is_agent), "their_agent:agent", AgentSettings())
+
+
+@pytest.mark.parametrize(
+    "format_name, key, message",
+    [
+        ("langchain", "messages", {"type": "ai", "content": "", "tool_calls": [{"name": "book", "args": {"days": nan}, "id": "1"}]}),
+        ("gemini", "contents", {"role": "model", "parts": [{"function_call": {"name": "book", "args": {"days": nan}}}]}),
+    ],
+)
+def test_argument_that_json_does_not_have_is_not_read_as_null(format_name: str, key: str, message: dict[str, Any]) -> None:
+    ((call,),) = (each.calls for each in read_with(format_name, key)([message]))
+    assert (call.malformed, call.text) == ("arguments: NaN is not valid JSON", '{"days": NaN}')
+
+
+def test_tokens_of_thoughts_are_output_tokens() -> None:
+    assert output_tokens(SimpleNamespace(candidates_token_count=5, thoughts_token_count=40)) == 45
+    assert output_tokens(SimpleNamespace(candidates_token_count=None)) == output_tokens(None) == 0
+
+
+@pytest.mark.parametrize("result, text", [(0, "0"), (False, "false"), (None, "it broke"), ("", "it broke"), ("ok", "ok")])
+def test_result_of_the_agent_framework_is_its_exception_only_if_there_is_none(result: Any, text: str) -> None:
+    call = {"type": "function_call", "call_id": "1", "name": "book", "arguments": "{}"}
+    content = {"type": "function_result", "call_id": "1", "result": result, "exception": "it broke"}
+    messages = read_messages([{"role": "assistant", "contents": [call]}, {"role": "tool", "contents": [content]}])
+    assert messages[-1].text == text
 
 
 def test_usage_without_tokens_is_counted() -> None:

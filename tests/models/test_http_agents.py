@@ -1,19 +1,24 @@
 """`[agents.NAME]`: agents over HTTP, with the settings of every example in the docs; and what a file may not contain."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from callmark.config import read_config
 from callmark.errors import BadInput
 from callmark.models.chatbot import read_results
-from callmark.models.endpoint import EndpointSettings, fill, fill_url, read_events, resolve
-from callmark.models.model import ModelError
-from callmark.types import Call, Prediction
+from callmark.models.endpoint import EndpointSettings, PollRequest, StartRequest, fill, fill_url, read_events, resolve
+from callmark.models.keys import Keys
+from callmark.models.model import ModelError, ModelSettings
+from callmark.models.specs import open_model
+from callmark.types import Call, Case, Message, Prediction
 from tests.agent_servers import TOKEN, serve_agent
+from tests.chat_server import ReceivedRequest, Response, chat_server
 from tests.conftest import Cli, Result
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/test-an-http-agent.md"
@@ -124,6 +129,13 @@ def test_variable_that_is_not_set_is_named(cli: Cli, monkeypatch: pytest.MonkeyP
         ('url = "URL"\napi_key = "x"', "[agents.bot] api_key: API keys do not belong in this file"),
         ('url = "URL"\nheaders = { X-Api-Key = "x" }', "[agents.bot] headers X-Api-Key: API keys do not belong in this file"),
         ('url = "URL"\nbody = { auth = { token = "x" } }', "[agents.bot] body token: API keys do not belong in this file"),
+        ('url = "URL"\nbody = { tokens = ["x"] }', "[agents.bot] body tokens: API keys do not belong in this file"),
+        (
+            'url = "URL"\nstart = { url = "URL", session = "/id", body = { api_key = "x" } }',
+            "[agents.bot] start.body api_key: API keys do not belong in this file",
+        ),
+        ('url = "http://{session}.example.com/chat"', "[agents.bot] url: {session} is in the host"),
+        ('url = "URL"\npoll = { url = "https://h:{trial}/x" }', "[agents.bot] poll.url: {trial} is in the host"),
         ('url = "URL"\nbody = { text = "{mesage}" }', "[agents.bot] body: unknown placeholder {mesage}. Did you mean message?"),
         ('url = "URL?key=${KEY}"', "[agents.bot] url: a URL cannot contain a variable, got ${KEY}"),
         ('url = "URL"\nreply = "text"', "[agents.bot] reply: expected a JSON Pointer, which starts with /, got 'text'"),
@@ -170,6 +182,16 @@ def test_templates_keep_the_type_of_a_whole_placeholder() -> None:
     assert fill_url("http://h/{message}/x?s={session}", {**values, "message": "a/b c?"}) == "http://h/a%2Fb%20c%3F/x?s="
 
 
+def test_value_inside_a_text_is_json() -> None:
+    values = {"messages": [{"role": "user"}], "message": None, "trial": 0}
+    assert fill("{trial}: {messages}{message}", values, str) == '0: [{"role":"user"}]'
+    assert fill_url("http://h/?m={messages}", values) == "http://h/?m=%5B%7B%22role%22%3A%22user%22%7D%5D"
+
+
+def test_byte_order_mark_hides_no_event() -> None:
+    assert list(read_events(b'\xef\xbb\xbfdata: {"t": 1}\n\n')) == [("", {"t": 1})]
+
+
 def test_events_are_read_with_any_line_ending() -> None:
     stream = b': hello\r\n\r\nevent: delta\r\ndata: {"t":\r\ndata: 1}\r\n\r\ndata: plain\n\ndata: {"type": "end"}\n\ndata: [DONE]\n\n'
     assert list(read_events(stream)) == [("delta", {"t": 1}), ("", "plain"), ("end", {"type": "end"})]
@@ -182,6 +204,8 @@ def test_events_are_read_with_any_line_ending() -> None:
         (EndpointSettings(reply="/t"), [{"t": "One"}, {"t": "Two"}], Prediction("", 0, (), "One\nTwo")),
         (EndpointSettings(reply="/t"), [{"t": "", "calls": [{"name": "f"}]}], Prediction("", 0, (Call("f"),))),
         (EndpointSettings(calls="/c"), [{"c": {"name": "f", "args": {}}, "text": "Hi"}], Prediction("", 0, (Call("f"),), "Hi")),
+        (EndpointSettings(reply="/t"), [{"t": "Hi", "tool_calls": {"name": "f", "args": {}}}], Prediction("", 0, (Call("f"),), "Hi")),
+        (EndpointSettings(stream=True), [{"text": "Hel"}, {"text": "lo"}], Prediction("", 0, (), "Hello")),
     ],
 )
 def test_reply_and_calls_are_where_the_settings_say(endpoint: EndpointSettings, results: list[Any], expected: Prediction) -> None:
@@ -202,15 +226,71 @@ def test_response_without_a_reply_is_an_error(results: list[Any], kind: type[Exc
     assert str(caught.value) == problem
 
 
+@pytest.mark.parametrize("calls", [3, "f", True])
+def test_calls_that_are_no_calls_are_malformed(calls: Any) -> None:
+    (call,) = read_results([{"t": "Hi", "calls": calls}], EndpointSettings(reply="/t")).calls
+    assert call.malformed == "not an object"
+
+
+def converse(endpoint: EndpointSettings, *bodies: bytes) -> tuple[list[str], list[ReceivedRequest]]:
+    """Send one message after the other, which get these bodies, and return the texts and the requests."""
+
+    async def run() -> list[str]:
+        poll = endpoint.poll and structs.replace(endpoint.poll, url=endpoint.poll.url.replace("URL", server.url))
+        settings = ModelSettings(model=f"chatbot:{server.url}/chat", timeout=5, endpoint=structs.replace(endpoint, poll=poll))
+        model, _ = open_model(settings, Keys())
+        history: list[Message] = []
+        async with model:
+            for number in range(len(bodies)):
+                history.append(Message("user", f"message {number}"))
+                history.append(Message("assistant", (await model.predict(Case("c1", tuple(history)))).text))
+        return [message.text for message in history[1::2]]
+
+    with chat_server(lambda number, request, attempt: Response(200, bodies[number])) as server:
+        return asyncio.run(run()), server.requests
+
+
+def test_session_that_only_the_first_response_has_is_kept() -> None:
+    settings = EndpointSettings(reply="/t", session="/id", body={"id": "{session}"})
+    _, requests = converse(settings, b'{"t": "a", "id": "s1"}', b'{"t": "b"}', b'{"t": "c"}')
+    assert [request.body["id"] for request in requests] == [None, "s1", "s1"]
+
+
+def test_error_names_the_address_that_was_not_reached() -> None:
+    start = StartRequest("http://127.0.0.1:9/start?key=planted-key-5", "/id")
+    with pytest.raises(ModelError) as caught:
+        converse(EndpointSettings(reply="/t", start=start), b'{"t": "a"}')
+    assert str(caught.value) == "cannot connect to http://127.0.0.1:9/start?key=…: connection refused"
+
+
+def test_header_has_the_number_of_the_first_trial() -> None:
+    _, (request,) = converse(EndpointSettings(reply="/t", headers={"X-Trial": "{trial}"}), b'{"t": "a"}')
+    assert request.headers["x-trial"] == "0"
+
+
+def test_only_a_whole_line_ends_a_stream() -> None:
+    comment = b": " + b"x" * (1 << 20) + b"\n"  # more than is read at once
+    stream = b'data: {"t": "It ends with data: [DONE] and"}\n\n' + comment + b'data: {"t": " more"}\n\ndata: [DONE]\n\n'
+    assert converse(EndpointSettings(reply="/t", stream=True), stream)[0] == ["It ends with data: [DONE] and more"]
+
+
+def test_error_in_a_poll_is_not_waited_for() -> None:
+    with pytest.raises(ModelError, match="out of order"):
+        converse(EndpointSettings(reply="/t", poll=PollRequest("URL/poll", interval=0.01)), b"{}", b'{"error": "out of order"}')
+
+
 def test_run_stores_no_header_that_is_written_out(cli: Cli) -> None:
     """A header may be a secret whatever its name; the run is then resumed with the agent of the file."""
-    config = FASTAPI + 'headers = { X-Pin = "planted-pin-99", X-Tenant = "${BOT_TOKEN}", API-Version = "3" }\n'
+    config = (
+        FASTAPI + 'headers = { X-Pin = "planted-pin-99", X-Tenant = "${BOT_TOKEN}", X-Code = "planted-pin-99{trial}", API-Version = "3" }\n'
+    )
     with serve_agent() as (url, _):
         assert simulate(cli, config, url, "--trust").status == 0
         stored = Path("runs/run/run.json").read_text(encoding="utf-8")
         assert json.loads(stored)["model_run"]["model"]["endpoint"]["headers"] == {
             "X-Pin": "…",
             "X-Tenant": "${BOT_TOKEN}",
+            "X-Code": "…",
             "API-Version": "3",
         }
         refused = cli("simulate", "runs/run", "--resume")

@@ -112,6 +112,13 @@ def test_latest_baseline_is_the_newest_finished_run_with_the_tag_and_the_same_da
     assert callmark.gate("runs/new", baseline="latest:dev", max_drop={"call.score": 0.01}).baseline == "runs/other-tag"
 
 
+def test_link_to_the_run_itself_is_no_baseline(tmp_path: Path) -> None:
+    tagged(tmp_path / "new", 30)
+    (tmp_path / "last").symlink_to(tmp_path / "new")
+    with pytest.raises(BadInput, match="has no other finished run"):
+        callmark.gate(tmp_path / "new", baseline="latest:main", max_drop={"call.score": 0})
+
+
 def test_of_runs_started_in_the_same_minute_the_one_written_last_is_the_newest(tmp_path: Path) -> None:
     for name, time in (("a", 200), ("b", 300), ("c", 100)):
         tagged(tmp_path / name, 30)

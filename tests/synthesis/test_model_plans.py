@@ -65,6 +65,7 @@ def test_good_plan_is_simulated_with_values_of_earlier_results(cli: Cli) -> None
     [
         ("I cannot do that.", "not a plan in the requested form"),
         ({"wish": "x", "calls": []}, "expected a wish and 1 to 8 calls, got 0"),
+        ({**GOOD, "wish": " ... "}, "expected a wish and 1 to 8 calls, got 2"),
         ({"wish": "x", "calls": [{"name": "fly"}]}, "call 1: unknown tool 'fly'"),
         ({"wish": "x", "calls": [{"name": "get_book"}]}, 'call 1: get_book: : "book_id" is a required property'),
         ({"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": 7}}]}, "call 1: get_book: book_id: "),

@@ -2,17 +2,25 @@
 
 import json
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import callmark
 from callmark.calls.results import match_results
+from callmark.models.keys import Keys
+from callmark.models.model import ModelError
 from callmark.runs.event_loop import run_sync
+from callmark.simulation.session import NullContext, ToolResult
 from callmark.simulation.toolboxes import open_tools
+from callmark.synthesis import server_world
+from callmark.synthesis.server_arguments import ArgumentGenerator
 from callmark.synthesis.server_values import Parameter, names_resource, observe, refers_to
-from callmark.types import Conversation
+from callmark.types import Call, Conversation, Tool
 from tests.conftest import Cli
 
 SERVER = '''
@@ -152,6 +160,48 @@ def test_values_of_a_result(text: str, noun: str, expected: list[tuple[str, str,
 )
 def test_which_parameter_takes_a_value(parameter: Parameter, kind: str, field: str, expected: bool) -> None:
     assert refers_to(parameter, kind, field) is expected
+
+
+class CrashingTools(NullContext):
+    """A server that lists its tools, and exits on every call."""
+
+    label = "crashing"
+    tools = (Tool("list_rooms"), Tool("list_books"))
+
+    @asynccontextmanager
+    async def open_toolbox(self, conversation: str) -> AsyncIterator[Any]:
+        yield self
+
+    async def call(self, call: Call) -> ToolResult:
+        raise ModelError("the tool server exited with status 1")
+
+
+def test_server_that_fails_at_every_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversations about what no tool can do would look as if the tools had been tried."""
+    monkeypatch.setattr(server_world, "open_tools", lambda specs, keys: CrashingTools())
+    world = server_world.ServerWorld(("mcp:server",), CrashingTools.tools, Keys())
+    with pytest.raises(ModelError, match="the tool server exited with status 1"):
+        world.plans(10, seed=1)
+
+
+@pytest.mark.parametrize(
+    "schema, low, high",
+    [
+        ({"type": "integer", "default": 5}, 2, 8),
+        ({"type": "integer", "default": 5, "minimum": "1", "maximum": None}, 2, 8),
+        ({"type": "integer", "default": -5, "minimum": -10, "maximum": -1}, -10, -1),
+        ({"type": "number", "default": 0.5, "maximum": 0.9}, 0, 0.9),
+        ({"type": "integer", "default": 3, "minimum": 2, "maximum": 4}, 2, 4),
+    ],
+)
+def test_number_near_a_default_fits_the_schema(schema: dict[str, Any], low: float, high: float) -> None:
+    values = ArgumentGenerator("seed", Random(1))
+    assert all(low <= values.generate(schema, "days", "trip") <= high for _ in range(30))
+
+
+def test_length_of_a_list_is_limited_whatever_its_schema_says() -> None:
+    schema = {"type": "array", "minItems": 10**12, "items": {"type": "boolean"}}
+    assert len(ArgumentGenerator("seed", Random(1)).generate(schema, "flags", "trip")) == 20
 
 
 def test_which_parameter_needs_a_resource() -> None:

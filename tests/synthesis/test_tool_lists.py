@@ -85,6 +85,14 @@ def test_what_is_made_by_a_verb_is_the_resource_that_another_tool_takes(tmp_path
     assert key in api.operations[0].response["properties"]
 
 
+def test_references_to_definitions_are_inlined(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"order_id": {"$ref": "#/definitions/Id"}}, "definitions": {"Id": {"type": "integer"}}}
+    path = write_tools(tmp_path / "tools.json", [{"name": "get_order", "inputSchema": schema}])
+    (operation,) = read_tool_list(path).operations
+    assert operation.tool.parameters["properties"] == {"order_id": {"type": "integer"}}
+    assert operation.response["properties"] == {"order_id": {"type": "integer"}}
+
+
 def test_output_schema_is_the_response(tmp_path: Path) -> None:
     output = {"type": "object", "properties": {"celsius": {"type": "number", "minimum": 3, "maximum": 4}}}
     tool = {"name": "get_weather", "inputSchema": {"type": "object", "properties": {"city": TEXT}}, "outputSchema": output}

@@ -100,7 +100,7 @@ def _has_templates(file: str) -> bool:
             return False
         text = Path(file).read_bytes()
         return _TEMPLATE_KEY in text and is_lob_template(msgspec.json.decode(text, type=list[object])[0])
-    except (OSError, ValueError, IndexError, msgspec.MsgspecError):
+    except (OSError, ValueError, IndexError, RecursionError, msgspec.MsgspecError):
         return False
 
 

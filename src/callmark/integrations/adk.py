@@ -36,7 +36,13 @@ class RunnerConversation:
                 turn.messages.append(event.content.model_dump(mode="json", exclude_none=True))
             usage = event.usage_metadata
             turn.input_tokens += (usage and usage.prompt_token_count) or 0
-            turn.output_tokens += (usage and usage.candidates_token_count) or 0
+            turn.output_tokens += output_tokens(usage)
+
+
+def output_tokens(usage: Any) -> int:
+    """Return the output tokens of an event: those of its content and those of its thoughts, which are billed alike."""
+    counts = (getattr(usage, name, None) for name in ("candidates_token_count", "thoughts_token_count"))
+    return sum(count or 0 for count in counts)
 
 
 def _is_agent(value: Any) -> bool:

@@ -40,8 +40,8 @@ def read_messages(messages: Sequence[Any]) -> list[Message]:
                     keys = {key: content.get(key) for key in ("call_id", "name", "arguments")}
                     items.append({"type": "function_call", **keys})
                 case "function_result":
-                    output = content.get("result") or content.get("exception") or ""
-                    items.append({"type": "function_call_output", "call_id": content.get("call_id"), "output": output})
+                    found = (content[key] for key in ("result", "exception") if content.get(key) not in (None, ""))
+                    items.append({"type": "function_call_output", "call_id": content.get("call_id"), "output": next(found, "")})
     return _read_items(items)
 
 

@@ -23,6 +23,7 @@ from callmark.calls.shapes import named_call
 from callmark.calls.strict import dump
 from callmark.errors import BadInput
 from callmark.formats.format import ReadContext
+from callmark.models.agent_output import to_plain
 from callmark.models.model import ModelError, ModelFailure
 from callmark.models.provider import is_installed
 from callmark.models.user_code import UserCode, describe_error, import_attribute, is_named
@@ -115,7 +116,7 @@ class FrameworkAgent:
             raise BadInput(f"{self._spec}: {framework.package} is not installed", f"Install it: pip install {framework.package}")
         self._source = import_attribute(module.strip(), name.strip(), self._spec)
         self._takes_tools = False
-        if not framework.is_agent(self._source):
+        if not self._is_agent(self._source):
             self._takes_tools = self._check_function()
         if settings.has_tools and not self._takes_tools:
             raise BadInput(
@@ -158,6 +159,13 @@ class FrameworkAgent:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._code.close()
 
+    def _is_agent(self, value: Any) -> bool:
+        """Return whether a value is an agent; raise `BadInput` if the framework cannot be imported, such as for a folder of its name."""
+        try:
+            return self._framework.is_agent(value)
+        except ImportError as error:
+            raise BadInput(f"{self._spec}: cannot import {self._framework.package}: {describe_error(error)}") from None
+
     def _check_function(self) -> bool:
         """Return whether the function that makes the agent takes tools; raise `BadInput` for anything else."""
         article = "an" if self._framework.noun[0] in "aeiou" else "a"
@@ -168,10 +176,12 @@ class FrameworkAgent:
             parameters = inspect.signature(self._source).parameters.values()
         except (TypeError, ValueError):
             raise BadInput(f"{self._spec}: expected {expected}, got {type(self._source).__name__}") from None
-        needed = [parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _GIVEN]
+        needed = [parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _NEEDED]
         if len(needed) > 1:
             raise BadInput(f"{self._spec} needs {len(needed)} arguments", "It is called with a list of tools, or without arguments.")
-        return bool(needed) or any(parameter.name == "tools" for parameter in parameters)
+        if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in needed):
+            raise BadInput(f"{self._spec} needs a keyword argument", "It is called with a list of tools, or without arguments.")
+        return bool(needed) or any(parameter.name == "tools" and parameter.kind in _GIVEN for parameter in parameters)
 
     async def _make_agent(self, tools: list[Any]) -> Any:
         """Return the agent of a new conversation."""
@@ -193,12 +203,14 @@ class FrameworkAgent:
             messages = [message for message in self._framework.read(turn.messages) if message.role in _OWN_ROLES]
         except BadInput as error:
             raise ModelError(f"{self._spec} returned messages that cannot be read: {error}") from None
-        renamed: dict[str | None, Call] = {}
+        waiting: dict[str | None, list[Call]] = {}  # calls without a result, by the id that the framework gave them
         for message in messages:
             calls = with_unique_ids(message.calls, session)
-            renamed |= {before.id: call for before, call in zip(message.calls, calls, strict=True)}
-            if message.role == "tool" and message.tool_call_id in renamed:
-                call = renamed[message.tool_call_id]
+            for before, call in zip(message.calls, calls, strict=True):
+                waiting.setdefault(before.id, []).append(call)
+            if message.role == "tool" and (open_calls := waiting.get(message.tool_call_id)):
+                call = next((each for each in open_calls if each.name == message.name), open_calls[0])
+                open_calls.remove(call)
                 message = structs.replace(message, tool_call_id=call.id, name=call.name)
             if calls or message.text or message.role == "tool":
                 session.messages.append(structs.replace(message, calls=calls))
@@ -245,6 +257,7 @@ class _Thread:
 
 
 _GIVEN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_NEEDED = (*_GIVEN, inspect.Parameter.KEYWORD_ONLY)
 
 
 def read_with(format_name: str, key: str) -> Callable[[Sequence[Any]], list[Message]]:
@@ -253,7 +266,7 @@ def read_with(format_name: str, key: str) -> Callable[[Sequence[Any]], list[Mess
     def read(messages: Sequence[Any]) -> list[Message]:
         if not messages:
             return []
-        row = dump({key: list(messages)}).encode()
+        row = dump({key: to_plain(list(messages))}).encode()
         return list(registry.find("formats", format_name).read(row, Place("", 1, "item"), ReadContext()).messages)
 
     return read

@@ -32,7 +32,7 @@ def convert_output(value: Any, *, tools: Sequence[Tool] = ()) -> Prediction:
 
     `tools` are those of the case; they help to find calls in a text. Exceptions that an SDK object raises during conversion are passed on.
     """
-    plain = _to_plain(value)
+    plain = to_plain(value)
     match plain:
         case None:
             return Prediction("")
@@ -114,22 +114,22 @@ def type_name(value: Any) -> str:
     return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
-def _to_plain(value: Any, depth: int = _MAX_DEPTH) -> Any:
+def to_plain(value: Any, depth: int = _MAX_DEPTH) -> Any:
     """Convert SDK objects within a value. Arguments that are not strict JSON become text, so that the call is read as malformed."""
     if value is None or isinstance(value, str | int | float | Call):
         return value
     if not depth:
         raise BadInput(f"nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, list | tuple):
-        return [_to_plain(item, depth - 1) for item in value]
+        return [to_plain(item, depth - 1) for item in value]
     if isinstance(value, dict):
         return {
-            key: _convert_arguments(item) if key in ARGUMENT_KEYS and isinstance(item, dict) else _to_plain(item, depth - 1)
+            key: _convert_arguments(item) if key in ARGUMENT_KEYS and isinstance(item, dict) else to_plain(item, depth - 1)
             for key, item in value.items()
         }
     for name in _DUMP_METHODS:
         if callable(method := getattr(value, name, None)) and not isinstance(value, type):
-            return _to_plain(method(), depth - 1)
+            return to_plain(method(), depth - 1)
     return value
 
 

@@ -21,7 +21,7 @@ from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.formats.prediction_text import parse_prediction
 from callmark.models.agent_output import read_output
-from callmark.models.endpoint import BODY, DONE, EndpointSettings, PollRequest, fill, fill_url, read_events, resolve, variables
+from callmark.models.endpoint import BODY, DONE, EndpointSettings, PollRequest, as_text, fill, fill_url, read_events, resolve, variables
 from callmark.models.http_response import HttpResponse, describe_body, response_error
 from callmark.models.keys import ENV_FILE, Keys, Url, read_url
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
@@ -55,7 +55,7 @@ class ChatbotModel:
     def __init__(self, spec: Spec, settings: ModelSettings, keys: Keys) -> None:
         self.label = spec.shown
         self._keys = keys
-        self._url = read_url(spec.url, keys, where="the chatbot URL", example=_EXAMPLE)
+        self._url = _read_url(spec.url, keys)
         self._endpoint = settings.endpoint or EndpointSettings()
         self._timeout = settings.timeout
         self._run_id = uuid4().hex[:8]
@@ -122,22 +122,24 @@ class ChatbotModel:
             return await self._poll(endpoint.poll, conversation, values)
         results = self._results(response)
         if endpoint.session:
-            conversation.session = next((found for each in reversed(results) for found in resolve(each, endpoint.session)), None)
+            found = (found for each in reversed(results) for found in resolve(each, endpoint.session))
+            conversation.session = next(found, conversation.session)  # a server may send it in the first response only
         return results
 
     async def _send(self, method: str, url: str, body: Any, values: Mapping[str, Any]) -> HttpResponse:
         """Return a successful response, without keys."""
         assert self._client is not None, "open the model with `async with` before it predicts"
         content = None if body is None else dump(fill(body, values, self._variables.__getitem__)).encode()
-        headers = {name: str(fill(text, values, self._variables.__getitem__) or "") for name, text in self._endpoint.headers.items()}
+        headers = {name: as_text(fill(text, values, self._variables.__getitem__)) for name, text in self._endpoint.headers.items()}
         for name, text in headers.items():
             if _CONTROL.search(text):
                 raise ModelError(f"{self._shown}: the header {name} would contain a line break or another control character")
         until = DONE if self._endpoint.stream else None
-        response = await self._client.request(method, fill_url(url, values), content, headers=headers, until=until)
+        shown = self._shown if url == self._url.address else self._keys.hide(_read_url(url, self._keys).shown)
+        response = await self._client.request(method, fill_url(url, values), content, headers=headers, until=until, shown_address=shown)
         response = self._keys.redact(response)
         if not response.is_success:
-            raise response_error(response, address=self._shown)
+            raise response_error(response, address=shown)
         return response
 
     def _results(self, response: HttpResponse) -> list[Any]:
@@ -157,12 +159,13 @@ class ChatbotModel:
     async def _poll(self, poll: PollRequest, conversation: _Conversation, values: Mapping[str, Any]) -> list[Any]:
         """Return the agent's new messages: polls until there is one, and then until a poll brings no more."""
         found: list[Any] = []
-        url = read_url(poll.url, self._keys, where="poll.url", example=_EXAMPLE).address
+        url = _read_url(poll.url, self._keys).address
         try:
             async with asyncio.timeout(self._timeout):
                 while True:
                     await asyncio.sleep(poll.interval)
                     body = _parse(await self._send("GET", url, None, {**values, "watermark": conversation.watermark}))
+                    _refuse_error(body)
                     items = [item for items in resolve(body, poll.items) for item in (items if isinstance(items, list) else [items])]
                     new = [item for item in items if all(value in resolve(item, pointer) for pointer, value in poll.where.items())]
                     if not poll.watermark:  # every response has all messages
@@ -186,8 +189,9 @@ def read_results(results: list[Any], endpoint: EndpointSettings) -> Prediction:
     """
     if not results:
         raise BadInput(f"no value at {endpoint.result} (result)")
+    separator = "" if endpoint.stream else "\n"
     if endpoint.reply is None and endpoint.calls is None:
-        return _join([read_chatbot_response(dump(result).encode()) for result in results])
+        return _join([read_chatbot_response(dump(result).encode()) for result in results], separator)
     texts, calls = list[str](), list[Any]()
     for result in results:
         _refuse_error(result)
@@ -197,8 +201,7 @@ def read_results(results: list[Any], endpoint: EndpointSettings) -> Prediction:
         keys = [key for result in results if isinstance(result, dict) for key in result]
         shown = ", ".join(dict.fromkeys(keys[:_MAX_KEYS_SHOWN])) or "no keys"
         raise BadInput(f"no value at {endpoint.reply} (reply) or {endpoint.calls} (calls); got {shown}")
-    text = ("" if endpoint.stream else "\n").join(texts)
-    return _parsed(Prediction("", 0, read_calls(calls), text), has_calls=bool(calls))
+    return _parsed(Prediction("", 0, read_calls(calls), separator.join(texts)), has_calls=bool(calls))
 
 
 def read_chatbot_response(body: bytes) -> Prediction:
@@ -222,10 +225,13 @@ def _texts(result: Any, pointer: str | None) -> list[str]:
     return [result[key] for key in _TEXT_KEYS if isinstance(result.get(key), str)][:1] if isinstance(result, dict) else []
 
 
-def _calls(result: Any, pointer: str | None) -> Any:
-    if pointer is None:
-        return next((result[key] for key in _CALL_KEYS if result.get(key)), []) if isinstance(result, dict) else []
-    return [call for found in resolve(result, pointer) for call in (found if isinstance(found, list) else [found])]
+def _calls(result: Any, pointer: str | None) -> list[Any]:
+    """Return the calls in a part of a response; a single call is a list of one."""
+    if pointer is not None:
+        found = resolve(result, pointer)
+    else:
+        found = [result[key] for key in _CALL_KEYS if result.get(key)][:1] if isinstance(result, dict) else []
+    return [call for each in found for call in (each if isinstance(each, list) else [each])]
 
 
 def _parsed(prediction: Prediction, *, has_calls: bool) -> Prediction:
@@ -235,9 +241,9 @@ def _parsed(prediction: Prediction, *, has_calls: bool) -> Prediction:
     return found
 
 
-def _join(predictions: list[Prediction]) -> Prediction:
+def _join(predictions: list[Prediction], separator: str) -> Prediction:
     calls = tuple(call for prediction in predictions for call in prediction.calls)
-    text = "\n".join(prediction.text for prediction in predictions if prediction.text)
+    text = separator.join(prediction.text for prediction in predictions if prediction.text)
     return structs.replace(predictions[-1], calls=calls, text=text)
 
 
@@ -258,6 +264,10 @@ def _sent_variables(settings: ModelSettings) -> list[str]:
     return list(dict.fromkeys([*named, *(variables(settings.endpoint) if settings.endpoint else ())]))
 
 
+def _read_url(text: str, keys: Keys) -> Url:
+    return read_url(text, keys, where="the chatbot URL", example=_EXAMPLE)
+
+
 def _secret(name: str, spec: Spec, keys: Keys) -> str:
     """Return the value of a variable that is sent, and hide it from now on."""
     value = keys.get(name)
@@ -274,14 +284,14 @@ class ChatbotProvider(Provider, frozen=True, kw_only=True):
 
     def read(self, text: str, keys: Keys) -> Spec:
         name = self.name_in(text)
-        url = read_url(name, keys, where="the chatbot URL", example=self.example)
+        url = _read_url(name, keys)
         return Spec(self, name, name, keys.hide(f"{self.name}:{url.shown}"), url.secret)
 
     def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
         """Yield every variable that is sent, or that requests are sent, to each address."""
         endpoint = settings.endpoint or EndpointSettings()
         others = [request.url for request in (endpoint.start, endpoint.poll) if request is not None]
-        urls: list[Url] = [read_url(text, keys, where="the chatbot URL", example=self.example) for text in (spec.url, *others)]
+        urls: list[Url] = [_read_url(text, keys) for text in (spec.url, *others)]
         for url in dict.fromkeys(urls):
             for sent in _sent_variables(settings) or ["requests"]:
                 yield Action("send", f"{sent} to {keys.show(url.shown)}", exact=f"{sent} to {url.address}")

@@ -9,13 +9,14 @@ A pointer is a JSON Pointer (`/choices/0/text`), in which `*` stands for every e
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
 from msgspec import Struct, structs
 
-from callmark.calls.strict import NotStrict, parse
+from callmark.calls.strict import NotStrict, dump, parse
 from callmark.errors import BadInput
 from callmark.models.redaction import HIDDEN
 from callmark.wording import did_you_mean
@@ -120,13 +121,16 @@ def check_endpoint(url: str, settings: EndpointSettings) -> None:
             raise BadInput(f"{name}: expected a JSON Pointer, which starts with /, got {pointer!r}", f"For example: /{pointer}")
     if settings.events and not settings.stream:
         raise BadInput("events has no effect without stream = true")
-    for name, template in (("headers", settings.headers), ("body", settings.body)):
+    for name, template in templates:
         _refuse_secrets(name, template)
 
 
 def hide_headers(settings: EndpointSettings) -> EndpointSettings:
     """Return the settings with `…` in place of each header that is written out and may be a secret."""
-    headers = {name: text if _names(text) or _PUBLIC_HEADER.fullmatch(name) else HIDDEN for name, text in settings.headers.items()}
+    headers = {
+        name: text if _PUBLIC_HEADER.fullmatch(name) or not _PLACEHOLDER.sub("", text) or "${" in text else HIDDEN
+        for name, text in settings.headers.items()
+    }
     return structs.replace(settings, headers=headers)
 
 
@@ -147,12 +151,17 @@ def fill(template: Any, values: Values, variable: Callable[[str], str]) -> Any:
     whole = _PLACEHOLDER.fullmatch(template)
     if whole and whole[0][0] != "$":
         return values.get(whole[1])
-    return _PLACEHOLDER.sub(lambda found: variable(found[1]) if found[0][0] == "$" else _as_text(values.get(found[1])), template)
+    return _PLACEHOLDER.sub(lambda found: variable(found[1]) if found[0][0] == "$" else as_text(values.get(found[1])), template)
 
 
 def fill_url(template: str, values: Values) -> str:
     """Return a URL with its placeholders replaced by percent-encoded values."""
-    return _PLACEHOLDER.sub(lambda found: quote(_as_text(values.get(found[1])), safe=""), template)
+    return _PLACEHOLDER.sub(lambda found: quote(as_text(values.get(found[1])), safe=""), template)
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text: a string as it is, null as an empty text, anything else as JSON."""
+    return "" if value is None else value if isinstance(value, str) else dump(value)
 
 
 def resolve(value: Any, pointer: str) -> list[Any]:
@@ -170,7 +179,7 @@ def read_events(body: bytes) -> Iterator[tuple[str, Any]]:
     Comments, events without data and `[DONE]` are skipped.
     """
     kind, lines = "", list[bytes]()
-    for line in [*_LINE.split(body), b""]:
+    for line in [*_LINE.split(body.removeprefix(BOM_UTF8)), b""]:
         name, _, content = line.partition(b":")
         content = content.removeprefix(b" ")
         if name == b"event":
@@ -200,10 +209,6 @@ def _inside(value: Any, key: str) -> list[Any]:
     return [value[key]] if isinstance(value, dict) and key in value else []
 
 
-def _as_text(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else str(value)
-
-
 def _texts(template: Any) -> Iterator[str]:
     if isinstance(template, str):
         yield template
@@ -228,17 +233,21 @@ def _check_placeholders(name: str, text: str, *, in_url: bool) -> None:
             raise BadInput(
                 f"{name}: unknown placeholder {found[0]}{did_you_mean(found[1], PLACEHOLDERS)}", f"Known: {known}, ${{VARIABLE}}."
             )
+    host = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0] if in_url else ""
+    if placeholder := _PLACEHOLDER.search(host):
+        raise BadInput(
+            f"{name}: {placeholder[0]} is in the host", "A host is written out, so that no message decides where requests are sent."
+        )
 
 
-def _refuse_secrets(name: str, template: Any) -> None:
-    """Raise `BadInput` for a text under a key such as Authorization that contains no variable: it may be a key."""
+def _refuse_secrets(name: str, template: Any, key: str = "") -> None:
+    """Raise `BadInput` for a text under a key such as Authorization that contains no placeholder: it may be a key."""
     if isinstance(template, list):
         for item in template:
-            _refuse_secrets(name, item)
-    if not isinstance(template, dict):
-        return
-    for key, item in template.items():
-        if isinstance(item, str) and item and not _names(item) and any(word in key.lower() for word in _SECRET_WORDS):
-            hint = 'Set api_key_env = "NAME", or write ${NAME}, with the name of the environment variable that holds the key.'
-            raise BadInput(f"{name} {key}: API keys do not belong in this file", hint)
-        _refuse_secrets(name, item)
+            _refuse_secrets(name, item, key)
+    elif isinstance(template, dict):
+        for inner, item in template.items():
+            _refuse_secrets(name, item, inner)
+    elif isinstance(template, str) and template and not _names(template) and any(word in key.lower() for word in _SECRET_WORDS):
+        hint = 'Set api_key_env = "NAME", or write ${NAME}, with the name of the environment variable that holds the key.'
+        raise BadInput(f"{name} {key}: API keys do not belong in this file", hint)

@@ -4,6 +4,7 @@ Connection errors get their own messages, because the library's messages contain
 because they would forward the key.
 """
 
+import re
 from collections.abc import Mapping
 from errno import ECONNREFUSED
 from io import BytesIO
@@ -47,28 +48,38 @@ class HttpClient:
         return await self.request("POST", self._address, body, headers=headers)
 
     async def request(
-        self, method: str, address: str, body: bytes | None, *, headers: Mapping[str, str] | None = None, until: bytes | None = None
+        self,
+        method: str,
+        address: str,
+        body: bytes | None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        until: bytes | None = None,
+        shown_address: str = "",
     ) -> HttpResponse:
         """Return the response, whatever its status; raise `ModelError` if there is none or it is incomplete.
 
-        With `until`, the rest of a response after these bytes is not waited for.
+        With `until`, the rest of a response after this line is not waited for. `shown_address` is that of another address, for messages.
         """
+        shown = shown_address or self._shown_address
         data = body if body is None or len(body) <= _LARGE_REQUEST else BytesIO(body)
         try:
             async with self._session.request(method, address, data=data, headers=headers, allow_redirects=False) as response:
-                chunks, size = [], 0
+                chunks, size, tail = [], 0, b"\n"
                 while chunk := await response.content.readany():
                     chunks.append(chunk)
                     size += len(chunk)
                     if size > MAX_RESPONSE_BYTES:
                         response.close()
-                        raise ModelError(f"{self._shown_address} returned more than {MAX_RESPONSE_BYTES >> 20} MB, which is the limit")
-                    if until and until in b"".join(chunks[-2:]):
-                        response.close()
-                        break
+                        raise ModelError(f"{shown} returned more than {MAX_RESPONSE_BYTES >> 20} MB, which is the limit")
+                    if until is not None:
+                        tail = tail[-len(until) - 1 :] + chunk
+                        if re.search(rb"[\r\n]%b[\r\n]" % re.escape(until), tail):
+                            response.close()
+                            break
                 return HttpResponse(response.status, dict(response.headers), b"".join(chunks))
         except (OSError, ValueError, RuntimeError, ClientError) as error:
-            raise _connection_error(error, self._shown_address, self._timeout) from None
+            raise _connection_error(error, shown, self._timeout) from None
 
     async def close(self) -> None:
         await self._session.close()

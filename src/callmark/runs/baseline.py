@@ -29,7 +29,7 @@ def find_latest(run: Run, tag: str) -> LatestRun:
     if not tag:
         raise BadInput(f"baseline: expected {LATEST}TAG, got {LATEST}", f"For example: {LATEST}main")
     own, unreadable, tagged = run.path.resolve(), list[str](), list[Run]()
-    for path in sorted(each for each in own.parent.iterdir() if is_run(str(each)) and each != own):
+    for path in sorted(each for each in own.parent.iterdir() if is_run(str(each)) and each.resolve() != own):
         folder = RunFolder(os.path.relpath(path))
         try:
             found = Run.from_folder(folder, folder.read())

@@ -37,6 +37,7 @@ _GUARDS = frozenset(
 _MAX_AFTER = 4  # words after the closing words: "thank you very much"
 _MAX_READ = 400  # characters from the end of a turn
 _MAX_INSTRUCTIONS = 20_000  # characters
+_MAX_AROUND = 1000  # characters of a sentence on each side of a match
 
 
 def closing_words(instructions: str) -> str:
@@ -75,6 +76,6 @@ def _is_plain(before: list[str], after: list[str]) -> bool:
 
 def _sentence_around(line: str, start: int, end: int) -> str:
     """Return the sentence with a match, without the match: from the previous sentence's end to the next one's."""
-    before = re.split(r"[.!?]\s", line[:start])[-1]
-    after = re.split(r"[.!?](?:\s|$)", line[end:], maxsplit=1)[0]
+    before = re.split(r"[.!?]\s", line[max(start - _MAX_AROUND, 0) : start])[-1]
+    after = re.split(r"[.!?](?:\s|$)", line[end : end + _MAX_AROUND], maxsplit=1)[0]
     return f"{before} {line[start:end].split(chr(34), 1)[0]} {after}"

@@ -37,6 +37,7 @@ from callmark.types import Call, Case, Message, Tool
 
 _ATTEMPTS = 2
 _MAX_CALLS = 8
+_AROUND_WISH = ".!? \t\r\n"
 _INDEXES = 1000  # per good plan
 _MAX_SHOWN = 160  # characters
 _REFERENCE = re.compile(r"\{\{(\d{1,2})\.([\w.-]{1,80})\}\}")
@@ -60,7 +61,7 @@ class _WrittenPlan(Struct):
 
     wish: str
     calls: list["_WrittenCall"]
-    says: list["_Said"] = []
+    says: list["_UserValue"] = []
 
 
 class _WrittenCall(Struct):
@@ -68,7 +69,7 @@ class _WrittenCall(Struct):
     arguments: dict[str, Any] = {}
 
 
-class _Said(Struct):
+class _UserValue(Struct):
     label: str
     value: str
 
@@ -158,12 +159,12 @@ class ModelPlannedWorld(World):
             plan = msgspec.convert(parse(found[0] if found else text), _WrittenPlan)
         except (NotStrict, msgspec.ValidationError) as problem:
             raise BadPlanError(f"not a plan in the requested form: {problem}") from None
-        if not plan.wish.strip() or not plan.calls or len(plan.calls) > _MAX_CALLS:
+        if not plan.wish.strip(_AROUND_WISH) or not plan.calls or len(plan.calls) > _MAX_CALLS:
             raise BadPlanError(f"expected a wish and 1 to {_MAX_CALLS} calls, got {len(plan.calls)}")
         for number, call in enumerate(plan.calls, 1):
             if call.name not in self._tools:
                 raise BadPlanError(f"call {number}: unknown tool {call.name!r}")
-            references = [int(match[1]) for value in _strings(call.arguments) for match in _REFERENCE.finditer(value)]
+            references = [int(match[1]) for value in _texts(call.arguments) for match in _REFERENCE.finditer(value)]
             if any(not 0 < reference < number for reference in references):
                 raise BadPlanError(f"call {number}: refers to a call that does not come before it")
             if not references:
@@ -206,20 +207,9 @@ class ModelPlannedWorld(World):
             action = phrase_action(tool.meaning) if tool.writes else ""
             steps.append(Step(Call(call.name, call.arguments), sorted(used - needed), tool.writes, action, details))
             needed |= used
-        wish = plan.wish.strip().rstrip(".!?")
+        wish = plan.wish.strip(_AROUND_WISH)
         wish = wish[0].lower() + wish[1:] if not wish.startswith("I ") else wish
         return Goal(wish, "done", steps[-1].call, "", "", informs, steps, [f"{steps[-1].call.name}: done"])
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
 
 
 def _texts(value: Any) -> Iterator[str]:

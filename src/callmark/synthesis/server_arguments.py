@@ -1,8 +1,9 @@
 """Generate argument values for the tools of a server whose data are unknown, from nothing but the schemas."""
 
 from collections.abc import Sequence
+from math import ceil, floor, isfinite
 from random import Random
-from typing import Any
+from typing import Any, TypeGuard
 
 from callmark.simulation.mock_api import sample_data
 from callmark.simulation.mock_api.names import singular, split_name
@@ -27,6 +28,7 @@ _FACTS = (
 )
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _MONTHS = ("January", "March", "April", "June", "September", "November")
+_MAX_ITEMS = 20  # of a list, whatever its schema asks for
 _NEAR_DEFAULT = 3  # how far a number is from its default, at most
 
 
@@ -45,7 +47,7 @@ class ArgumentGenerator:
         if simplified.get("type") == "array":
             items = simplified.get("items", {})
             least = simplified["minItems"] if isinstance(simplified.get("minItems"), int) else 1
-            found = [self.generate(items, name, noun) for _ in range(max(least, self._random.choice((1, 1, 2))))]
+            found = [self.generate(items, name, noun) for _ in range(min(max(least, self._random.choice((1, 1, 2))), _MAX_ITEMS))]
             return list({str(item): item for item in found}.values()) if least <= 1 else found
         if "enum" in simplified or "const" in simplified or simplified.get("type", "string") != "string" or "pattern" in simplified:
             return self._plain(simplified, name, noun)
@@ -60,10 +62,12 @@ class ArgumentGenerator:
 
     def _plain(self, simplified: dict[str, Any], name: str, noun: str) -> Any:
         self._count += 1
-        default, is_number = simplified.get("default"), simplified.get("type") in ("integer", "number")
-        if is_number and isinstance(default, int | float) and not isinstance(default, bool) and "enum" not in simplified:
-            low, high = simplified.get("minimum", 0), simplified.get("maximum", default + _NEAR_DEFAULT)
-            return self._random.randint(int(max(default - _NEAR_DEFAULT, low, 1)), int(max(min(default + _NEAR_DEFAULT, high), low, 1)))
+        default = simplified.get("default")
+        if simplified.get("type") in ("integer", "number") and _is_number(default) and "enum" not in simplified:
+            least, most = simplified.get("minimum"), simplified.get("maximum")
+            low = max(default - _NEAR_DEFAULT, least if _is_number(least) else 1, 1)
+            high = min(default + _NEAR_DEFAULT, most if _is_number(most) else default + _NEAR_DEFAULT)
+            return self._random.randint(ceil(low), floor(high)) if ceil(low) <= floor(high) else default
         if simplified.get("type") == "boolean":
             return self._random.random() < 0.5
         context = ValueContext(noun.replace(" ", "_") or "thing", str(self._count))
@@ -79,3 +83,7 @@ class ArgumentGenerator:
             weekday=self._random.choice(_WEEKDAYS),
             month=self._random.choice(_MONTHS),
         )
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

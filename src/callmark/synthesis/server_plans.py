@@ -27,7 +27,7 @@ from callmark.synthesis.api_informs import inform_of
 from callmark.synthesis.api_lookups import UnplannableError
 from callmark.synthesis.api_phrases import field_label, format_value, phrase_action, phrase_wish
 from callmark.synthesis.server_arguments import ArgumentGenerator
-from callmark.synthesis.server_values import Observed, Parameter, names_resource, observe, refers_to
+from callmark.synthesis.server_values import Parameter, ResultValue, names_resource, observe, refers_to
 from callmark.types import Call, Tool
 
 REFUSED_RATE = 0.25  # share of refused calls that are kept instead of being planned again
@@ -76,7 +76,7 @@ class ServerPlanBuilder:
         self._toolbox = toolbox
         self._random = random
         self._values = values
-        self._observed: list[Observed] = []
+        self._observed: list[ResultValue] = []
         self._calls: set[str] = set()
         self._informs: list[InformAct] = []
         self._steps: list[Step] = []

@@ -18,7 +18,7 @@ _MAX_LINES = 50
 _NAMING_FIELDS = frozenset({"name", "id", "key", "title", "type", "path", "number", "code", "uuid", "slug"})  # of any resource
 
 
-class Observed(Struct, frozen=True):
+class ResultValue(Struct, frozen=True):
     """A value that a result showed: its resource (empty if unknown), its field, and the row it is in."""
 
     kind: str
@@ -37,31 +37,31 @@ class Parameter(Struct, frozen=True):
     many: bool = False  # it is a list
 
 
-def observe(text: str, noun: str) -> list[Observed]:
+def observe(text: str, noun: str) -> list[ResultValue]:
     """Return the values in a result, in order. `noun` is the resource that the tool works on; a result without values gives none."""
     try:
         return list(_walk(parse(text), noun))
     except NotStrict:
         pairs = [(key.strip(), value.strip()) for key, value in _LINE.findall(text)[:_MAX_LINES]]
-        return [Observed(noun, key, value, {key: value}) for key, value in pairs]
+        return [ResultValue(noun, key, value, {key: value}) for key, value in pairs]
 
 
-def _walk(value: Any, kind: str, depth: int = 0) -> Iterator[Observed]:
+def _walk(value: Any, kind: str, depth: int = 0) -> Iterator[ResultValue]:
     if depth > 6:
         return
     if isinstance(value, list):
         for item in value:
             if isinstance(item, str | int) and not isinstance(item, bool):
-                yield Observed(kind, "name", item, {"name": item})
+                yield ResultValue(kind, "name", item, {"name": item})
             else:
                 yield from _walk(item, kind, depth + 1)
     elif isinstance(value, dict):
         for field, item in value.items():
             if isinstance(item, str | int | float) and not isinstance(item, bool):
-                yield Observed(kind, field, item, value)
+                yield ResultValue(kind, field, item, value)
             elif isinstance(item, list) and all(isinstance(each, str | int) for each in item):
                 for each in item:
-                    yield Observed(kind, field, each, value)
+                    yield ResultValue(kind, field, each, value)
             else:
                 yield from _walk(item, " ".join(map(singular, split_name(field))), depth + 1)
 

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -51,6 +51,7 @@ class ServerWorld(World):
         self._tools = [server_tool(tool) for tool in requested]
         self._writes = [tool.tool.name for tool in self._tools if tool.writes]
         self._wishes = unsupported_wishes([tool.meaning.operation for tool in self._tools])
+        self._has_worked = False  # a call was made, or refused, by any plan
         self._known = [path for spec in specs for path in _paths(spec)]
         self.branches = (*(f"{tool.tool.name}: done" for tool in self._tools), "no operation for it")
 
@@ -88,16 +89,20 @@ class ServerWorld(World):
         return ApiUser(seed)
 
     async def _plan(self, source: ToolSource, index: int, seed: int) -> Case:
-        """Return the plan with this index. Plans that do not work out are tried again with other values, then with other tools."""
+        """Return the plan with this index. Plans that do not work out are tried again with other values, then with other tools.
+
+        If the server fails in every attempt, and nothing has worked so far, its last error is raised.
+        """
         order = Random(f"{seed}/order/{index // len(self._tools)}").sample(self._tools, len(self._tools))
         target = order[index % len(order)]
+        problems: list[ModelError] = []
         for attempt in range(_MAX_TRIES):
             random = Random(f"{seed}/plan/{index}/{attempt}")
             if random.random() < _BEYOND_RATE:
                 break
             tool = target if attempt < _MAX_TRIES // 2 else random.choice(self._tools)
             goals: list[Goal] = []
-            with suppress(UnplannableError, ModelError):
+            with suppress(UnplannableError), _collecting(problems):
                 async with source.open_toolbox(f"plan-{seed}-{index:04d}/{attempt}/plan") as toolbox:
                     values = ArgumentGenerator(f"{seed}/{index}/{attempt}", random, self._known)
                     builder = ServerPlanBuilder(self._tools, toolbox, random, values)
@@ -106,9 +111,12 @@ class ServerWorld(World):
                         with suppress(UnplannableError):
                             await builder.add_goal(random.choice(self._tools))
                     goals = builder.goals
+            self._has_worked |= bool(goals)
             is_refused = any(goal.outcome == "failed" for goal in goals)
             if goals and not (is_refused and attempt < _MAX_TRIES - 1 and random.random() > REFUSED_RATE):
                 return self._case(index, seed, goals, random)
+        if len(problems) == _MAX_TRIES and not self._has_worked:
+            raise problems[-1]
         random = Random(f"{seed}/plan/{index}")
         return self._case(index, seed, [Goal(random.choice(self._wishes), "beyond", branches=["no operation for it"])], random)
 
@@ -117,6 +125,14 @@ class ServerWorld(World):
         kind = last.outcome if last.outcome != "done" else "several" if len(goals) > 1 else "write" if last.steps[-1].writes else "read"
         branches = list(dict.fromkeys(branch for goal in goals for branch in goal.branches))
         return make_case(f"{kind}-{seed}-{index:04d}", ConversationPlan(kind, random.choice(STYLES), branches, goals), "")
+
+
+@contextmanager
+def _collecting(problems: list[ModelError]) -> Iterator[None]:
+    try:
+        yield
+    except ModelError as problem:
+        problems.append(problem)
 
 
 def _paths(spec: str) -> list[str]:

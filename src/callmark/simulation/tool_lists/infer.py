@@ -24,6 +24,7 @@ _CHANGED_TO = re.compile(r"status[^.]{0,60}?(?:to|becomes|is|as)\s+['\"“`]([^'
 _STATUS_ADJECTIVES = frozenset({"pending", "open", "active", "overdue", "upcoming", "outstanding", "unpaid", "paid", "running", "archived"})
 _NOT_FIELDS = frozenset({"limit", "page", "offset", "per_page", "page_size", "cursor", "sort", "sort_by", "order_by", "fields", "include"})
 _FREE_TEXTS = frozenset({"query", "keyword", "keywords", "search", "q", "filter", "expression", "reason", "summary"})
+_MAX_DESCRIPTION = 2000  # characters that are read
 _PRICE = {"type": "number", "minimum": 5, "maximum": 300}
 _OPTIONS = {
     "type": "object",
@@ -50,7 +51,7 @@ class ToolDefinition(Struct, frozen=True):
     output: dict[str, Any] = {}
 
 
-class _Reading(Struct):
+class _InferredTool(Struct):
     """How a tool is understood: its verb, its resource (empty if there is none), and which parameters are keys of which resource."""
 
     definition: ToolDefinition
@@ -97,19 +98,24 @@ class _Resource(Struct):
 
 def infer_api(definitions: Sequence[ToolDefinition]) -> Api:
     """Return the API of a tool list. A tool that works on no resource returns a plain result; no tools give no operations."""
-    model = _Model(definitions)
+    inference = _ApiInference(definitions)
     identifying = [
         reading.tool.name
-        for reading in model.readings
-        if reading.method == "get" and reading.only_key and reading.kind in model.resources and model.resources[reading.kind].is_person
+        for reading in inference.readings
+        if reading.method == "get"
+        and reading.only_key
+        and reading.kind in inference.resources
+        and inference.resources[reading.kind].is_person
     ]
     description = f"Identify the customer first, with {' or '.join(identifying)}." if identifying else ""
-    return Api("", description, tuple(map(model.operation, model.readings)))
+    return Api("", description, tuple(map(inference.operation, inference.readings)))
 
 
-class _Model:
+class _ApiInference:
     def __init__(self, definitions: Sequence[ToolDefinition]) -> None:
-        self.readings = [_Reading(definition, find_verb(definition.tool), method_of(definition.tool), {}) for definition in definitions]
+        self.readings = [
+            _InferredTool(definition, find_verb(definition.tool), method_of(definition.tool), {}) for definition in definitions
+        ]
         nouns = {word for reading in self.readings for word in map(singular, split_name(reading.tool.name))}
         for reading in self.readings:
             reading.keys = dict(_keys(reading.tool, nouns))
@@ -126,7 +132,7 @@ class _Model:
         self._attach_unlisted()
         self._add_names()
 
-    def operation(self, reading: _Reading) -> Operation:
+    def operation(self, reading: _InferredTool) -> Operation:
         """Return a tool as an operation."""
         tool, output = reading.tool, reading.definition.output
         summary = re.split(r"(?<=\w)[.!?](?:\s|$)", tool.description.strip(), maxsplit=1)[0] if tool.description else ""
@@ -153,7 +159,7 @@ class _Model:
         many = {"type": "object", "properties": {plural(resource.name): {"type": "array", "items": shown}}}
         return Operation(tool, reading.method, path, summary, many if reading.many else shown)
 
-    def _understand(self, reading: _Reading, known: set[str]) -> None:
+    def _understand(self, reading: _InferredTool, known: set[str]) -> None:
         """Find the resource that a tool works on: one in its name of which it takes one key, else the first in its name."""
         words = [word for word in split_name(reading.tool.name) if word != reading.verb]
         cut = next((index for index, word in enumerate(words) if word in _PREPOSITIONS), len(words))
@@ -173,7 +179,7 @@ class _Model:
         is_plural = any(singular(word) != word for word in words[:cut])
         reading.many = reading.method == "get" and not reading.own_key and not reading.only_key and (is_plural or reading.verb in LIST)
 
-    def _collect_keys(self, reading: _Reading) -> None:
+    def _collect_keys(self, reading: _InferredTool) -> None:
         schemas = properties(reading.tool.parameters)
         for name, kind in reading.keys.items():
             schema = simplify_schema(schemas[name])
@@ -188,7 +194,7 @@ class _Model:
             key = key if key_stem(key) in ("", kind) else f"{kind}_id"
             self.resources[kind] = _Resource(kind, key, schema)
 
-    def _collect_fields(self, reading: _Reading) -> None:
+    def _collect_fields(self, reading: _InferredTool) -> None:
         resource = self.resources.get(reading.kind)
         if resource is None:
             return
@@ -206,7 +212,7 @@ class _Model:
         noun = reading.kind.split("_")[0]
         position = next((index for index, word in enumerate(words) if singular(word) == noun), 0)
         adjectives = [word for word in words[:position] if word != reading.verb and (word in _STATUS_ADJECTIVES or word.endswith("ed"))]
-        for status in (*adjectives, *(found.lower() for found in _CHANGED_TO.findall(reading.tool.description[:2000]))):
+        for status in (*adjectives, *(found.lower() for found in _CHANGED_TO.findall(reading.tool.description[:_MAX_DESCRIPTION]))):
             if status not in resource.statuses:
                 resource.statuses.append(status)
 
@@ -266,7 +272,7 @@ class _Model:
             "required": [resource.key, *(["name"] if "name" in shown else [])],
         }
 
-    def _path(self, reading: _Reading) -> str:
+    def _path(self, reading: _InferredTool) -> str:
         """Return a path in the style of HTTP APIs: `/orders/{order_id}/cancel`."""
         if not reading.kind:
             return f"/{'-'.join(split_name(reading.tool.name)) or 'tool'}"
@@ -303,8 +309,10 @@ def _mentioned(words: Sequence[str], kinds: set[str]) -> list[str]:
 
 
 def _mentions(text: str, kind: str) -> bool:
-    noun = kind.replace("_", " ")
-    return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural(noun))})\b", text[:2000], re.IGNORECASE) is not None
+    noun, text = kind.replace("_", " "), text[:_MAX_DESCRIPTION]
+    if noun[:-1].lower() not in text.lower():  # much faster than the search, and most tools mention few resources
+        return False
+    return re.search(rf"\b(?:{re.escape(noun)}|{re.escape(plural(noun))})\b", text, re.IGNORECASE) is not None
 
 
 def _is_list(schema: Any) -> bool:

@@ -63,7 +63,7 @@ def _read_definitions(path: str) -> tuple[ToolDefinition, ...]:
 
 def _inlined(tool: Tool) -> Tool:
     """Return the tool with references in its parameters inlined."""
-    return structs.replace(tool, parameters=inline_references(tool.parameters, tool.parameters)) if "$defs" in tool.parameters else tool
+    return structs.replace(tool, parameters=inline_references(tool.parameters, tool.parameters))
 
 
 def _output_schema(item: dict[str, Any]) -> dict[str, Any]:

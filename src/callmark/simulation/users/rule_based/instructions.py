@@ -13,9 +13,9 @@ from callmark.simulation.users.rule_based.concepts import name_words
 
 _MAX_LENGTH = 20_000  # characters
 _HEADING = re.compile(r"^\s{0,8}(?![-*•])([^:\n]{1,80}):\s*$")
-_LIST_ITEM = re.compile(r"^\s{0,12}[-*•]\s+([A-Za-z][\w .'/()-]{0,60}?)\s*[:=]\s+(\S.*?)\s*$")
+_LIST_ITEM = re.compile(r"^\s{0,12}[-*•]\s+([A-Za-z][\w .'/()-]{0,60}?)\s*[:=]\s+(\S.*)$")
 _STATED = re.compile(
-    r"\b(?:the |your |its )?([A-Za-z][\w-]*(?: [\w-]+){0,2}?) (?:is|are|should be|will be) \"([^\"\n]{1,400})\"", re.IGNORECASE
+    r"\b(?:the |your |its )?([A-Za-z][\w-]{0,40}(?: [\w-]{1,40}){0,2}?) (?:is|are|should be|will be) \"([^\"\n]{1,400})\"", re.IGNORECASE
 )
 _TOKEN = re.compile(r"\"([^\"\n]{1,200})\"|(?<!\w)'([^'\n]{1,200})'(?!\w)|([^\s\"'(),;]+)")
 _TASK_HEADING = re.compile(r"\b(?:your|the) (?:task|goal|request|problem)\b[^:\n]{0,40}:\s*", re.IGNORECASE)
@@ -73,7 +73,7 @@ def named_values(instructions: str) -> list[NamedValue]:
     for line in instructions[:_MAX_LENGTH].splitlines():
         if titled := _HEADING.match(line):
             heading = titled[1].strip()
-        elif item := _LIST_ITEM.match(line):
+        elif item := _LIST_ITEM.match(line.rstrip()):
             _add(found, NamedValue(item[1].strip(), item[2].strip("\"'“”"), heading))
         else:
             for stated in _STATED.finditer(line):
