@@ -157,7 +157,7 @@ def test_cases_that_state_that_no_call_is_expected_are_not_suspicious(
     assert ("no tool call found" not in cli("stats", path).out) is stated
     predictions = write_rows(tmp_path / "p.jsonl", {"id": "q", "tool_calls": []})
     graded = cli("grade", path, "-p", predictions, "-o", tmp_path / "runs")
-    assert (graded.status, "no tool calls found in 1 decision point (OpenAI chat), so there is nothing to test" in graded.err) == (
+    assert (graded.status, "no tool calls found in 1 decision point (OpenAI chat), so there is no call to test" in graded.err) == (
         (0, False) if stated else (2, True)
     )
     assert cli("grade", path, "-p", predictions, "-o", tmp_path / "runs", "--allow-no-calls").status == 0
@@ -263,8 +263,10 @@ def test_expand_refuses_a_file_without_calls_unless_it_is_allowed(cli: Cli, tmp_
     options = ["--abstain"] if abstain else []
     refused = cli("expand", path, "-o", out, *options)
     assert (refused.status, out.exists()) == (2, False)
-    assert refused.err.startswith(f"callmark: {path}: no tool calls found in 1 conversation (OpenAI chat), so there is nothing to test.")
+    assert refused.err.startswith(f"callmark: {path}: no tool calls found in 1 conversation (OpenAI chat), so there is no call to test.")
     assert "pass --allow-no-calls" in refused.err
     allowed = cli("expand", path, "-o", out, "--allow-no-calls", *options)
     assert (allowed.status, len(out.read_text().splitlines())) == (0, int(abstain))
     assert allowed.out.startswith(f"{path} · no tool call found · OpenAI chat · 1 conversation\n")
+    write_rows(path, row(user("a")))
+    assert ("--abstain adds" in cli("expand", path, "-o", out, "--allow-no-calls", *options).out) is not abstain

@@ -321,7 +321,9 @@ def test_predictions_that_match_no_case_are_refused(cli: Cli) -> None:
     write_rows(Path("p.jsonl"), prediction_row("zebra", CORRECT), prediction_row("yak", CORRECT))
     completed = cli("grade", write_two_cases(), "-p", "p.jsonl")
     check_refused(
-        completed, "p.jsonl: no prediction matches a case. The first prediction is for 'zebra', the first case is 'q1'.", "matched by ID"
+        completed,
+        "p.jsonl: no prediction matches a case. The first prediction is for 'zebra', and the first case is 'q1'.",
+        "matched by ID",
     )
     no_run_left()
 
@@ -367,7 +369,7 @@ def test_conversations_are_expanded_and_reported(cli: Cli) -> None:
 def test_conversations_without_calls_give_no_cases(cli: Cli) -> None:
     write_rows(Path("chat.jsonl"), row(user("hi"), assistant(text="hello")))
     predictions = write_half_correct()
-    sentence = "chat.jsonl: no tool calls found in 1 conversation (OpenAI chat), so there is nothing to test."
+    sentence = "chat.jsonl: no tool calls found in 1 conversation (OpenAI chat), so there is no call to test."
     check_refused(cli("grade", "chat.jsonl", "-p", predictions), sentence, "pass --allow-no-calls")
     check_refused(cli("grade", "chat.jsonl", "-p", predictions, "--allow-no-calls"), "base.jsonl: no prediction matches a case")
     no_run_left()

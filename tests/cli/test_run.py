@@ -246,7 +246,7 @@ def test_invalid_options_are_refused_before_any_request(
     [
         ("missing.jsonl", "missing.jsonl: no such file"),
         ("scenarios.jsonl", "scenarios.jsonl: expected decision points or conversations, got scenarios"),
-        ("silent.jsonl", "silent.jsonl: no tool calls found in 1 conversation (OpenAI chat), so there is nothing to test"),
+        ("silent.jsonl", "silent.jsonl: no tool calls found in 1 conversation (OpenAI chat), so there is no call to test"),
         ("twice.jsonl", "duplicate case ID"),
     ],
 )

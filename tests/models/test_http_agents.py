@@ -154,6 +154,17 @@ def test_invalid_settings_are_refused_with_their_key(lines: str, problem: str) -
 
 
 @pytest.mark.parametrize(
+    "reply, pointer", [("text", "/text"), ("data.answer", "/data/answer"), ("$.texts[*]", "/texts/*"), ("$", "/reply")]
+)
+def test_path_in_another_notation_is_refused_with_the_pointer_it_means(reply: str, pointer: str) -> None:
+    text = f'[agents.bot]\nurl = "http://127.0.0.1:9/chat"\nreply = "{reply}"'
+    Path("callmark.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        read_config()
+    assert caught.value.hint == f"For example: {pointer}"
+
+
+@pytest.mark.parametrize(
     "pointer, found",
     [
         ("", [{"a": [{"b": 1}, {"b": None}, {"b": 2}], "c/d": "x"}]),

@@ -34,7 +34,8 @@ class DatasetOptions(Struct, frozen=True):
         return DatasetReader(self, list_skipped=list_skipped)
 
 
-DATASET = "Dataset: JSONL or JSON, optionally compressed, Parquet, Arrow or CSV; a folder, a glob or hf:FOLDER; or - for standard input."
+DATASET_FILE = "Dataset: JSONL or JSON (optionally compressed), Parquet, Arrow or CSV; a folder, a glob or hf:FOLDER"
+DATASET = f"{DATASET_FILE}; or - for standard input."
 OUT_FILE = "Output file (compressed if it ends in .gz or .zst, a table if it ends in .parquet), or - for standard output."
 JSON_HELP = "Print JSON."
 _SKIP_BAD = "Skip and count rows that cannot be read."

@@ -125,7 +125,7 @@ def command(
         if counts.get(key):
             console.print(f"  {counts[key]:,} {note[counts[key] > 1]}", style="dim")
     if not counts["decision_points"]:
-        console.print("  No conversation calls a tool. --abstain adds cases that expect no call.", style="dim")
+        console.print(f"  {_NO_TURNS if abstain else _NO_CALLS}", style="dim")
 
 
 def _refuse_conflicts(*, by_reference: bool, inline: bool, wrap: str | None, cuts: bool) -> None:
@@ -170,6 +170,8 @@ def _count(found: "Iterable[tuple[Case, Histories]]", counts: dict[str, int]) ->
         yield point, histories
 
 
+_NO_CALLS = "No conversation calls a tool. --abstain adds cases that expect no call."
+_NO_TURNS = "No conversation has an assistant turn to test."
 _NOTES = {  # for one decision point, for several
     "corrected": ("has corrected expected calls", "have corrected expected calls"),
     "abstentions": ("expects no call", "expect no call"),

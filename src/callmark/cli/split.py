@@ -4,7 +4,15 @@ import os
 
 import click
 
-from callmark.cli.dataset_options import JSON_HELP, DatasetOptions, dataset_options, print_stderr, refuse_rejects_alone, refuse_same_file
+from callmark.cli.dataset_options import (
+    DATASET_FILE,
+    JSON_HELP,
+    DatasetOptions,
+    dataset_options,
+    print_stderr,
+    refuse_rejects_alone,
+    refuse_same_file,
+)
 from callmark.cli.help import Command, argument, option
 from callmark.cli.numbers import FRACTION, Integer
 from callmark.wording import pluralize
@@ -13,7 +21,7 @@ from callmark.wording import pluralize
 @click.command(
     "split", cls=Command, examples=("callmark split all.jsonl -o data", "callmark split all.jsonl -o data --valid 0.1 --seed 11")
 )
-@argument("file", metavar="FILE", text="Dataset: JSONL, a JSON array or a single JSON object, optionally compressed with gzip or zstd.")
+@argument("file", metavar="FILE", text=f"{DATASET_FILE}.")
 @option(
     "--valid",
     group="Split",

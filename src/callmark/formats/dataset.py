@@ -406,7 +406,7 @@ def no_calls_error(name: str, rows: int, row_kind: str, title: str) -> BadInput:
     """Return the error for a file in which no call was found: it was probably not understood."""
     found = pluralize(rows, row_kind.removesuffix("s"))
     return BadInput(
-        f"{name}: no tool calls found in {found} ({title}), so there is nothing to test",
+        f"{name}: no tool calls found in {found} ({title}), so there is no call to test",
         f"callmark show {name} shows how a row is read; --from FORMAT reads it in another format. "
         "If the file is not supposed to contain any calls, pass --allow-no-calls.",
     )

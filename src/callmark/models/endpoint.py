@@ -118,7 +118,8 @@ def check_endpoint(url: str, settings: EndpointSettings) -> None:
             _check_placeholders(name, text, in_url=name.endswith("url"))
     for name, pointer in pointers.items():
         if pointer and not pointer.startswith("/"):
-            raise BadInput(f"{name}: expected a JSON Pointer, which starts with /, got {pointer!r}", f"For example: /{pointer}")
+            example = "/".join(("", *re.findall(r"[^$.\[\]/]+", pointer)))
+            raise BadInput(f"{name}: expected a JSON Pointer, which starts with /, got {pointer!r}", f"For example: {example or '/reply'}")
     if settings.events and not settings.stream:
         raise BadInput("events has no effect without stream = true")
     for name, template in templates:

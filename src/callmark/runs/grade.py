@@ -351,7 +351,7 @@ def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Plac
     if predictions.by_case and predictions.info.unmatched == sum(map(len, predictions.by_case.values())):
         raise BadInput(
             f"{predictions.info.name}: no prediction matches a case. The first prediction is for "
-            f"{predictions.info.first_unmatched[:80]!r}, the first case is {next(iter(cases), '(none)')[:80]!r}",
+            f"{predictions.info.first_unmatched[:80]!r}, and the first case is {next(iter(cases), '(none)')[:80]!r}",
             "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID."
             + (f" There are as many as cases ({len(cases):,}): --in-order matches them by order." if fits else ""),
         )
