@@ -833,7 +833,7 @@ def edit_dataset_info(**fields: Any) -> None:
         ),
         (lambda: edit_dataset_info(path=7), ["runs/p/run.json: "]),
         (lambda: edit_dataset_info(path="\0"), ["runs/p/run.json: dataset.path: expected a path, got '\\x00'."]),
-        (lambda: edit_dataset_info(path=""), ["runs/p/run.json: dataset.path: runs/p: expected a regular file, got a folder."]),
+        (lambda: edit_dataset_info(path=""), ["runs/p: expected a file, or a folder of data files, got a run folder."]),
         (lambda: edit_dataset_info(path="/dev/null"), ["dev/null: expected a regular file, got a device."]),
         (lambda: edit_dataset_info(format="opnai"), ["unknown format 'opnai'. Did you mean openai?"]),
         (lambda: edit_dataset_info(tools="no.json"), ["no.json: no such file"]),
@@ -856,7 +856,10 @@ def test_run_without_its_dataset_cannot_be_regraded(cli: Cli, change: Callable[[
 def test_folder_without_run_json_is_refused(cli: Cli) -> None:
     cli("grade", write_two_cases(), "-p", write_half_correct(), "--name", "p")
     check_refused(cli("grade", "runs"), "runs: not a run folder: run.json is missing.", "Runs in this folder: p.")
-    check_refused(cli("grade", "eval.jsonl", "-p", "runs/p"), "runs/p: expected a file, got a directory.", "Files in it include g")
+    refused = cli("grade", "eval.jsonl", "-p", "runs/p")
+    check_refused(
+        refused, "runs/p: expected a file, or a folder of data files, got a run folder.", "Its predictions: runs/p/predictions.jsonl"
+    )
     check_refused(cli("grade", "eval.jsonl"), "no predictions given for eval.jsonl.")
     assert os.listdir("runs") == ["p"]
 
@@ -885,7 +888,10 @@ def test_options_that_do_not_apply_to_a_run_are_refused(cli: Cli, option: list[s
 
 def test_folder_of_data_is_not_called_a_run(cli: Cli) -> None:
     Path("data").mkdir()
-    check_refused(cli("grade", "data", "-p", write_half_correct()), "data: expected a file, got a directory.")
+    check_refused(
+        cli("grade", "data", "-p", write_half_correct()),
+        "data: expected a file, or a folder of data files, got a folder with nothing in it.",
+    )
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "a\\b", "/abs"])

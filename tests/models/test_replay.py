@@ -131,7 +131,7 @@ def test_invalid_file_is_rejected_on_entry(tmp_path: Path, rows: list[Any], sent
 def test_missing_file_is_rejected_at_once(tmp_path: Path) -> None:
     for path, sentence in (
         (str(tmp_path / "no.jsonl"), "no such file"),
-        (str(tmp_path), "expected a file, got a directory"),
+        (str(tmp_path), "expected a file, or a folder of data files"),
         ("", "replay: the file is missing"),
     ):
         with pytest.raises(BadInput, match=sentence):

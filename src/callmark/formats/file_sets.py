@@ -19,6 +19,7 @@ from callmark.types import Place, PlaceUnit
 
 _JSON = (".jsonl", ".json", ".ndjson", ".csv", ".tsv")
 _EXTENSIONS = (*(f"{ending}{packed}" for ending in _JSON for packed in ("", ".gz", ".zst")), ".parquet", ".arrow", ".feather", ".eval")
+_RUN_FILES = {"run.json", "grades.jsonl"}  # a folder with one of them is a run, whose files are not a dataset
 _SHOWN_FILES = 5
 
 
@@ -98,6 +99,10 @@ def files_of(path: str, name: str) -> Sequence[str]:
     if is_saved_dataset(path):
         return hugging_face_files(path, name)
     names = sorted(entry.name for entry in os.scandir(path) if entry.is_file() and not entry.name.startswith((".", "_")))
+    if not _RUN_FILES.isdisjoint(names):
+        raise BadInput(
+            f"{name}: expected a file, or a folder of data files, got a run folder", f"Its predictions: {name}/predictions.jsonl"
+        )
     data = [each for each in names if each.lower().endswith(_EXTENSIONS)]
     if not data:
         shown = ", ".join(map(scrub, sorted(os.listdir(path))[:_SHOWN_FILES]))
