@@ -248,7 +248,7 @@ def test_nothing_in_an_internal_error_controls_a_pipe(
         error.add_note(TEXT)
         raise KeyError(TEXT) from error
 
-    monkeypatch.setattr("callmark.formats.dataset.Rows", fail)
+    monkeypatch.setattr("callmark.formats.dataset.open_rows", fail)
     assert run(["stats", "data.jsonl"], debug=debug) == 2
     err = capfd.readouterr().err
     assert "callmark: internal error (KeyError: " in err

@@ -59,7 +59,7 @@ def bash(home: Path, cli: Cli) -> Path:
 def test_bash_completes_commands_and_options(bash: Path) -> None:
     assert complete("callmark ", bash) == list(COMMANDS)
     assert complete("callmark s", bash) == [name for name in COMMANDS if name.startswith("s")]
-    assert complete("callmark export ", bash) == ["batch", "grader", "notebook", "results"]
+    assert complete("callmark export ", bash) == ["batch", "cases", "grader", "notebook", "otel", "results", "training"]
     assert complete("callmark gate --max", bash) == ["--max-errors", "--max-drop"]
     assert complete("callmark export results --t", bash) == ["--to"]
 

@@ -137,7 +137,7 @@ def test_links_in_a_run_folder_are_never_written_to(cli: Cli, run: Path, file: s
     [
         ("../../pipe", "runs/r/run.json: dataset.path: pipe: expected a regular file, got a named pipe"),
         ("/dev/zero", "expected a regular file, got a device"),
-        ("..", "runs/r/run.json: dataset.path: runs: expected a regular file, got a folder"),
+        ("..", "got a folder"),
         ("a\0b", "runs/r"),
     ],
 )

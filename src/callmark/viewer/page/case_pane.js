@@ -33,7 +33,7 @@ export class CasePane {
       row >= 0,
       runs.map(({ name, cases: runCases }) => [name, runCases?.count]),
       Boolean(triage),
-      triage?.labels[state.case]?.filter(({ author }) => author !== triage.author),
+      (triage?.labels[state.case] ?? []).filter(({ author }) => author !== triage.author),
     ]);
     if (key === this.key || (row < 0 && !complete)) return;
     this.key = key;
