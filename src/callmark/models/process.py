@@ -272,7 +272,7 @@ class _Process:
                     self._call_in_loop(self._receive, lines)
             self._unread_chunks.acquire()
             self._call_in_loop(self._receive, [bytes(begun)])
-        if not self._exited.wait(_EXIT_TIMEOUT):
+        if not self._exited.wait(3 * _EXIT_TIMEOUT):
             self._closed_output = True
             self._process.kill()
 
