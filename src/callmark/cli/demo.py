@@ -49,7 +49,7 @@ EXPAND = "Expand: make every tool call a test case, with the messages before it 
 EXPAND_ABSTAIN = "Expand: make every tool call, and every assistant turn without one, a test case."
 SHOW_CASE = "Show one case: the calls so far, and the call that is expected next."
 HOTEL_LINT = Step(
-    "Lint a dataset with ten planted flaws, one of each kind.",
+    "Lint a dataset with ten planted flaws, each of a different kind.",
     "lint {folder}/hotel.jsonl",
     (r"^\d+ findings: ", r"^schema_violation ", r"^hallucinated_value ", r"^conflicting_expected "),
 )

@@ -117,7 +117,7 @@ def command(
 
 def _show_case(run: str, case_id: str | None, trial: int | None, *, full: bool, as_json: bool) -> None:
     if case_id is None:
-        raise BadInput(f"{run}: a run, without the ID of a case", "Pass --case ID, or pass a dataset.")
+        raise BadInput(f"{run}: this is a run, but no case ID was given", "Pass --case ID, or pass a dataset.")
     from callmark.api.graded_cases import graded_case
 
     found = graded_case(run, case_id, trial=(trial or 1) - 1)

@@ -146,7 +146,7 @@ def _test_set(runs: Sequence[Run], test: str | None, *, allow_test: bool) -> Tes
         name = Path(runs[0].info.dataset.name).name
         raise BadInput(
             f"{runs[0].folder}: its failures are cases of {name}; training on them would make {name} useless as a test",
-            "Pass --test FILE with the cases that are kept for tests, or --allow-test if this file is not one.",
+            f"Pass --test FILE with the cases that are kept for tests, or --allow-test if {name} is not a test set.",
         )
     if allow_test:
         raise BadInput("--test and --allow-test cannot be combined", "Leave out --allow-test: what is in the test file is removed.")
