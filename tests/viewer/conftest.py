@@ -21,6 +21,8 @@ from tests.viewer.example_runs import desk_run, shop_runs
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
+PATIENCE = 20_000  # milliseconds: a busy machine is slow, and only a failing test waits this long
+
 # Records every sign that text from data was executed as script; installed before the page runs. Playwright itself needs `eval`; a page that
 # called it would violate its policy.
 WATCH = """
@@ -55,6 +57,7 @@ def browser() -> Iterator["Browser"]:
     if chromium is None:
         pytest.skip(MISSING)
     api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+    api.expect.set_options(timeout=PATIENCE)
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
@@ -76,7 +79,7 @@ def open_pages(browser: "Browser") -> Iterator[Opener]:
         context.add_init_script(WATCH)
         page = context.new_page()
         pages.append((page, watch_page(page, where)))
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.goto(where)
         page.locator(wait).first.wait_for()
         return page

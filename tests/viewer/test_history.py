@@ -154,10 +154,9 @@ def test_run_in_progress_has_a_number_in_the_list(tmp_path: Path) -> None:
     assert entry["status"] == "running"
 
 
-@pytest.mark.skip(reason="depends on the speed of the machine: to be mended, see the closing note")
 def test_empty_folder_says_what_to_do(opened: Opener, tmp_path: Path) -> None:
     with viewer_process(tmp_path) as address:
         page = opened(f"{address}#view=history")
         expect(page.get_by_text("No runs yet.")).to_be_visible()
         make_run(tmp_path / "run", [GradeRecord("a", error="HTTP 503")])
-        expect(page.get_by_text(re.compile("No scores to show|1 run of"))).to_have_count(2, timeout=20_000)
+        expect(page.get_by_text(re.compile("No scores to show|1 run of"))).to_have_count(2)

@@ -93,6 +93,7 @@ function showFailures() {
 
 function draw() {
   store.listShown = !state.run;
+  store.historyShown = !state.run && state.view === "history";
   store.shownRun = state.run;
   const labels = runLabels(store.list ?? []);
   drawNotices();

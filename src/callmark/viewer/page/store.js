@@ -14,6 +14,7 @@ export class Store {
     this.comparisons = new Map();
     this.list = null;
     this.listShown = true;
+    this.historyShown = false;
     this.shownRun = ""; // whose labels are read again
     this.problem = "";
   }
@@ -119,12 +120,15 @@ export class Store {
       const isNew = JSON.stringify(found) !== JSON.stringify(this.historyData);
       this.historyData = found;
       if (isNew) this.onChange();
-      if (this.source.live) setTimeout(() => (this.historyAsked = false), found.ready ? POLL_INTERVAL : NOT_READY_INTERVAL);
-      if (this.source.live && !found.ready) setTimeout(() => this.onChange(), NOT_READY_INTERVAL);
     } catch (problem) {
-      this.historyAsked = false;
       this.report(problem);
     }
+    if (this.source.live) setTimeout(() => this.followHistory(), this.historyData?.ready === false ? NOT_READY_INTERVAL : POLL_INTERVAL);
+  }
+
+  followHistory() {
+    this.historyAsked = false;
+    if (this.historyShown) this.history();
   }
 
   // The comparison of these runs, null until it is loaded; its `problem` says why they cannot be compared.
