@@ -1183,7 +1183,8 @@ def fits_text(expected: str, ratio: Any, actual: str, work: Work) -> bool:
     if max(len(one), len(other)) > LONGEST_TEXT or 2.0 * min(len(one), len(other)) / total < ratio:
         return False
     spend(work, 4 * (1 + total // 200))
-    if 2.0 * sum((Counter(one) & Counter(other)).values()) / total < ratio:
+    counts, others = once(work, Counter, one), once(work, Counter, other)
+    if 2.0 * sum([min(counts[character], others[character]) for character in counts.keys() & others.keys()]) / total < ratio:
         return False
     return 2.0 * matched_characters(one, other, work) / total >= ratio
 
