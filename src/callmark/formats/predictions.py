@@ -29,7 +29,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats.call_lists import CommonCall, read_common_call
 from callmark.formats.dataset import BadRow
-from callmark.formats.detect import built_in_formats, installed_formats
+from callmark.formats.detect import installed_formats, possible_formats, split_by
 from callmark.formats.format import Format, check_utf8
 from callmark.formats.json_fields import Fields, decode_fields, describe_keys, json_kind, read_text, read_value, text_field, wrong_type
 from callmark.formats.prediction_fields import is_api_id, read_case_id, read_own_fields, read_trial
@@ -187,10 +187,11 @@ def read_row(row: bytes, *, whole: bool = False) -> PredictionRow:
 
 def _split_recording(row: bytes) -> Sequence[bytes | Raw] | None:
     """Return the rows in an object that holds recordings, such as simulations; None for a row."""
-    for candidate in built_in_formats():
-        if candidate.recorded and candidate.split is not None and (rows := candidate.split(row)) is not None:
-            return rows
-    return None
+    try:
+        fields = decode_fields(row)
+    except (ValueError, RecursionError):  # reading it says why
+        return None
+    return split_by((candidate for candidate in possible_formats(frozenset(fields)) if candidate.recorded), row)
 
 
 def _numbered_rows(rows: RowSource) -> Iterator[tuple[int, bytes]]:
@@ -229,7 +230,7 @@ def _read(row: bytes, whole: bool) -> PredictionRow:
     fields: Fields = {}
     if row.startswith(b"{") or not row.lstrip().startswith(b'"'):
         fields = decode_fields(row)
-        recorded = _read_recorded(row, fields, built_in_formats())
+        recorded = _read_recorded(row, fields, possible_formats(frozenset(fields)))
         if recorded is not None:
             return recorded
         response = _read_row_response(fields, whole)
