@@ -425,9 +425,9 @@ def test_the_last_value_of_a_repeated_key_wins() -> None:
 )
 def test_large_inputs_take_linear_time(row: dict[str, Any], calls: int) -> None:
     text = json.dumps(row).encode()
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(read_prediction(text).prediction.calls) == calls
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 malformed_calls = st.builds(

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from msgspec import Struct, structs
 
-from callmark.calls.content_parts import UNKNOWN_PARTS
+from callmark.calls.content_parts import counting
 from callmark.calls.strict import scrub
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import items
@@ -371,13 +371,13 @@ class Dataset:
                 return None
         if row.startswith(b"["):
             row = wrap_list(row)
-        counting = UNKNOWN_PARTS.set(self.unknown_parts)
+        outer, counting.counter = counting.counter, self.unknown_parts
         try:
             return self._reader(row, place, self._context)
         except (ValueError, RecursionError, BadInput) as error:
             return self._read_repaired(place, row, error)
         finally:
-            UNKNOWN_PARTS.reset(counting)
+            counting.counter = outer
 
     def _read_repaired(self, place: Place, row: bytes, error: Exception) -> Conversation | None:
         """Read a bad row again with its lone surrogates escaped. Without any, or if that does not help, it is reported."""

@@ -118,9 +118,7 @@ def split_by(formats: Iterable[Format], row: bytes) -> Sequence[bytes | Raw] | N
 def possible_formats(keys: frozenset[str]) -> tuple[Format, ...]:
     """Return the built-in formats that a row with these keys may be in, in registry order."""
     return tuple(
-        find_format(name)
-        for name in registry.BUILT_IN["formats"]
-        if keys == _LIST or name not in _KEYS or not keys.isdisjoint(_KEYS[name])
+        find_format(name) for name in registry.BUILT_IN["formats"] if keys == _LIST or name not in _KEYS or not keys.isdisjoint(_KEYS[name])
     )
 
 

@@ -6,14 +6,13 @@ tables, padded with nulls. Messages are written as they were read, including unk
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
 from callmark.calls.call_containers import refuse_row_containers, unknown_container, unread_containers
-from callmark.calls.content_parts import UNKNOWN_PARTS
+from callmark.calls.content_parts import counting
 from callmark.calls.dependencies import stated_dependencies
 from callmark.calls.expected import read_common_expected, read_expected_call_text
 from callmark.calls.messages import (
@@ -86,7 +85,6 @@ _decode_value = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _BEHAVIORS: dict[str, Behavior] = {"": "", "ask": "ask", "answer": "answer", "decline": "decline"}
-_calls_of = attrgetter("calls")
 _ROW_KEYS = frozenset({"id", "messages", "tools", "functions", "item"})
 _TEXT_CALL = re.compile(r"""(?<!`)<tool_call>\s*+\[?\s*+\{\s*+["'](?:name|arguments|function|tool)["']""")
 _ONCE = (b'"expected_output"', b'"messages"')  # keys that occur once in a decision point written by `expand`
@@ -105,7 +103,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             wire = (_decode_own if shortened.from_middle else _decode_common)(shortened.body)
         except (msgspec.MsgspecError, RecursionError):
             wire = None  # decoded completely below, which raises with the reason if the row is broken
-    if shortened is None or not _is_utf8(shortened.body):  # what was cut out was valid in the previous row
+    if shortened is None or not (shortened.body.isascii() or _is_utf8(shortened.body)):  # what was cut out was valid in the previous row
         check_utf8(row)
     if shortened is not None and shortened.from_middle and (shortened.body.count(_ONCE[0]) > 1 or shortened.body.count(_ONCE[1]) > 1):
         wire = None  # the cut may have been inside `expected_output`, or in a duplicate key
@@ -115,7 +113,7 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
         messages = build_messages(wire.messages)
         if shortened.from_middle:
             messages = (*shortened.messages, *messages)
-            if not UNKNOWN_PARTS.get():  # otherwise parts of shared messages would be counted only once
+            if not counting.counter:  # otherwise parts of shared messages would be counted only once
                 context.delta.store_messages(row, shortened, messages)
         else:
             body = shortened.body
@@ -140,7 +138,11 @@ def read(row: bytes, place: Place, context: ReadContext) -> Conversation:
             messages = build_messages(wire.messages)
         if body is row and wire.tools is not ABSENT:
             context.delta.store_tools(row, (raw_tools, tools))
-    has_calls = any(map(_calls_of, messages))
+    has_calls = False
+    for message in messages:  # any() takes twice as long
+        if message.calls:
+            has_calls = True
+            break
     if not has_calls:
         _refuse_text_calls(messages)
     conversation_id = row_id(wire.id, place)
