@@ -110,7 +110,7 @@ def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
         "tuned is better than base: call.score .500 → .950, +.450 [+.277, +.602], p < .001   (40 common cases)",
         "worse is worse than base: call.score .500 → .050, -.450 [-.602, -.277], p < .001   (40 common cases)",
     ]
-    assert completed.out.endswith("\np-values are adjusted for the number of runs (Holm).\n")
+    assert completed.out.endswith("\np-values are adjusted for multiple comparisons (Holm).\n")
 
 
 def test_excluded_cases_are_counted(cli: Cli, workdir: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_results_file_is_graded_with_its_own_predictions(cli: Cli, tmp_path: P
 @pytest.mark.parametrize(
     "changes, sentence",
     [
-        ({"messages": None}, "messages: expected a list, got none: simulations of speech are not read"),
+        ({"messages": None}, "messages: expected a list, got none: voice simulations are not supported"),
         ({"messages": [{"role": "narrator", "content": "x"}]}, r"messages\[0\].role: expected one of"),
         (
             {"messages": [{"role": "tool", "id": "x", "content": "x", "requestor": "robot"}]},

@@ -112,4 +112,4 @@ def test_caveats_follow_the_verdict() -> None:
 def test_several_runs_are_compared_with_the_first() -> None:
     text = show(against(), against(second="other"))
     assert "\n\nother is better than base: " in text
-    assert text.endswith("\np-values are adjusted for the number of runs (Holm).\n")
+    assert text.endswith("\np-values are adjusted for multiple comparisons (Holm).\n")

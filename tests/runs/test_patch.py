@@ -108,7 +108,7 @@ def test_invalid_correction_is_refused_with_its_line(tmp_path: Path, line: str, 
 
 
 def test_missing_patch_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInput, match="found no such file or an empty one"):
+    with pytest.raises(BadInput, match="but the file is missing or empty"):
         callmark.grade(folder / "runs" / "base", patch=folder / "gone.jsonl")
 
 

@@ -59,7 +59,10 @@ def _saved_files(folder: str, name: str) -> Sequence[str]:
     state = _read_object(os.path.join(folder, _STATE), name)
     where = f"{name}: {_STATE}"
     if state.get("_indices_files") or state.get("_indices_data_files"):
-        raise BadInput(f"{where}: the dataset has indices that are not applied to its rows", "Save it again with save_to_disk.")
+        raise BadInput(
+            f"{where}: the dataset has an unflattened indices mapping (from select, shuffle or filter)",
+            "Call flatten_indices(), then save_to_disk().",
+        )
     files = state.get("_data_files")
     names = [one.get("filename") if isinstance(one, dict) else None for one in files] if isinstance(files, list) else []
     if not names or not all(isinstance(one, str) and os.path.basename(one) == one for one in names):
@@ -67,7 +70,7 @@ def _saved_files(folder: str, name: str) -> Sequence[str]:
     paths = [os.path.join(folder, str(one)) for one in names]
     missing = [one for one in paths if not os.path.isfile(one)]
     if missing:
-        raise BadInput(f"{name}: {scrub(os.path.basename(missing[0]))} is missing, which {_STATE} lists")
+        raise BadInput(f"{name}: {_STATE} lists {scrub(os.path.basename(missing[0]))}, which is missing")
     return paths
 
 
