@@ -144,7 +144,7 @@ def test_runs_graded_with_other_settings_are_compared_on_shared_metrics(cli: Cli
     both = GradingSettings(evaluators=("call", "schema"), options={"call": {"threshold": 0.8}})
     make_run(workdir / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
     completed = cli("compare", "base", "more")
-    assert "  Graded with different settings (call.threshold): callmark grade RUN grades a run again\n" in completed.out
+    assert "  Graded with different settings (call.threshold): to grade a run again: callmark grade RUN\n" in completed.out
     assert "  Measured in one run only: schema.overall\n" in completed.out
     assert completed.out.startswith("more is better than base: call.score .500 → .950, +.450 ")
 

@@ -237,5 +237,5 @@ def test_calls_as_text_in_java_are_an_error_not_a_wrong_answer() -> None:
 
 @pytest.mark.parametrize("name", ["memory_0-customer-0", "web_search_3"])
 def test_categories_without_calls_are_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="its ground truth is an answer in words"):
+    with pytest.raises(BadInput, match="its ground truth is a text answer"):
         list(callmark.load([{**question(name), "ground_truth": ["Michael"]}]))

@@ -53,7 +53,7 @@ def test_the_conversation_is_the_agents_part(tmp_path: Path) -> None:
         ("system", "Be brief."), ("assistant", "Hi!"), ("user", "Book a seat to SEA."), ("assistant", 'book(to="SEA")'), ("tool", "{}"),
         ("assistant", "Booked."), ("user", "###STOP###"),
     ]  # fmt: skip
-    assert dataset.left_out == {"calls of the simulated user's own tools": 1}
+    assert dataset.left_out == {"calls to the simulated user's own tools": 1}
 
 
 def test_a_results_file_is_graded_with_its_own_predictions(cli: Cli, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_caveats_follow_the_verdict() -> None:
     lines = show(RunComparison("base", "tuned", True, ["match"], ["mine.cost"], comparison)).splitlines()
     assert lines[1:7] == [
         "  Different datasets: cases are matched by ID",
-        "  Graded with different settings (match): callmark grade RUN grades a run again",
+        "  Graded with different settings (match): to grade a run again: callmark grade RUN",
         "  Measured in one run only: mine.cost",
         "  10 cases only in base, excluded",
         "  1 case only in tuned, excluded",

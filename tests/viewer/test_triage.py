@@ -48,8 +48,8 @@ REFUSED: list[tuple[dict[str, str | None], int, str]] = [
     ({"Origin": "https://evil.example"}, 403, "does not serve other sites"),
     ({"Origin": "http://127.0.0.1:1"}, 403, "does not serve other sites"),
     ({"Host": "evil.example"}, 403, "serves only this machine"),
-    ({"Content-Type": "text/plain"}, 415, "expected a request with JSON"),
-    ({"Content-Type": None}, 415, "expected a request with JSON"),
+    ({"Content-Type": "text/plain"}, 415, "expected a JSON request"),
+    ({"Content-Type": None}, 415, "expected a JSON request"),
 ]
 
 

@@ -91,7 +91,7 @@ def _read_row(row: bytes, place: Place) -> _Row:
     wire.id = row_id(wire.id, place)
     category = category_of(wire.id)
     if category.startswith(_AGENTIC):
-        raise BadInput(f"id: {category}: its ground truth is an answer in words, not calls, so there is nothing to compare")
+        raise BadInput(f"id: {category}: its ground truth is a text answer, not calls, so there is nothing to compare")
     if not wire.is_answered and not any(word in category for word in _NO_ANSWERS):
         raise BadInput("ground_truth: missing", _HINT)
     return wire

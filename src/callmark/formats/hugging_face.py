@@ -108,7 +108,7 @@ def _refuse_missing_shards(paths: Sequence[str], split: str, name: str) -> None:
         present = {int(shard[2]) for shard in shards if shard and int(shard[3]) == total}
         missing = [index for index in range(total) if index not in present]
         if missing or len(totals) > 1 or None in shards:
-            what = f"shard {missing[0] + 1} of {total} is missing" if missing else "its files are of different versions"
+            what = f"shard {missing[0] + 1} of {total} is missing" if missing else "its files are from different versions"
             raise BadInput(f"{name}: {scrub(split)}: {what}", "Download the dataset again.")
 
 

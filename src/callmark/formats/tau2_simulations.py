@@ -3,7 +3,7 @@
     {"id", "task_id", "trial", "messages": [{"role", "content", "tool_calls", "requestor"}], "termination_reason", "reward_info", "task"}
 
 A results file is read as one row per simulation, each with its `task` and the agent's `policy`. Like a recording of tau-bench, a row is a
-conversation (`TASK-trial-TRIAL`), a case (the task: see `tau2_tasks.py`) and a prediction. Calls of the user's own tools and their results
+conversation (`TASK-trial-TRIAL`), a case (the task: see `tau2_tasks.py`) and a prediction. Calls to the user's own tools and their results
 are not the agent's: they are left out and counted. A simulation that ended with an error of the infrastructure is an error. Unknown roles
 and requestors, and voice simulations without messages raise `BadInput`.
 """
@@ -24,7 +24,7 @@ from callmark.types import Case, Conversation, Place, Prediction
 
 _ENDINGS = {"user_stop": "goodbye"}
 _ERRORS = frozenset({"infrastructure_error", "unexpected_error"})
-_USER_CALLS = "calls of the simulated user's own tools"
+_USER_CALLS = "calls to the simulated user's own tools"
 _KEYS = frozenset({"tool_calls", "tool_messages", "tool_call_id"})
 _CALL_WORDS = ("tool", "call", "function")
 _ROLES = frozenset({"system", "user", "assistant", "tool"})

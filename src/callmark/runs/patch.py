@@ -98,7 +98,7 @@ def read_patch(path: str, *, incomplete: bool = False) -> Patch:
         try:
             correction = _decode(line)
             if correction.version != VERSION:
-                raise BadInput(f"version {correction.version} is not known: expected {VERSION}")
+                raise BadInput(f"unknown version {correction.version}: expected {VERSION}")
             read_output(correction.expected_output)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, BadInput) as error:
             if incomplete and not line.endswith(b"\n"):

@@ -197,7 +197,7 @@ class ModelPlannedWorld(World):
                 raise BadPlanError(f"call {number}: {call.name}: {hallucinated.path} appears neither in what the user says nor in a result")
             result = await toolbox.call(call)
             if result.is_error:
-                raise BadPlanError(f"call {number}: {call.name} is refused: {result.text}")
+                raise BadPlanError(f"call {number}: {call.name} was rejected: {result.text}")
             messages.append(Message("tool", result.text, (), call.id, call.name))
             results.append(result.text)
             tool = self._tools[call.name]

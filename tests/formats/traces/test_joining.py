@@ -135,7 +135,7 @@ def test_traces_of_one_conversation_are_joined_and_others_are_not() -> None:
 def test_a_call_that_the_program_made_itself_is_not_the_agents() -> None:
     dataset = load([*BASIC, tool("w", "log_usage", {"n": 1}, "ok", 2)])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert list(dataset.not_captured) == ["messages with the calls of tool spans, which the program may have made itself"]
+    assert list(dataset.not_captured) == ["messages with calls from tool spans, which the program may have made itself"]
 
 
 def test_an_agent_whose_requests_are_missing_is_read_from_its_input_and_tool_spans() -> None:

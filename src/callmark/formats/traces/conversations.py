@@ -19,9 +19,9 @@ from callmark.wording import pluralize
 NO_CONTENT = "messages of model requests"
 NO_RESPONSE = "responses to model requests"
 FAILED = "failed model requests"
-NO_RESULT = "results of calls"
+NO_RESULT = "tool results"
 ONLY_TOOL_SPANS = "responses with calls that appear only in tool spans"
-NOT_CALLED = "messages with the calls of tool spans, which the program may have made itself"
+NOT_CALLED = "messages with calls from tool spans, which the program may have made itself"
 NO_THREAD = "model requests around tool spans"
 _CONTENT_HINT = "Turn on the capture of message content where the trace is recorded; docs/how-to/read-traces.md says how."
 _MAX_WORK = 5_000_000  # comparisons of messages in one group
@@ -171,7 +171,7 @@ def _add_last_response(thread: Thread, agents: Sequence[AgentStep], count: Count
 
 def _nothing_captured(models: Sequence[ModelStep], tools: Sequence[ToolStep]) -> BadInput:
     found = " and ".join(pluralize(len(steps), noun) for steps, noun in ((models, "model request"), (tools, "tool span")) if steps)
-    return BadInput(f"no message was captured, only {found or 'runs of an agent'}", _CONTENT_HINT)
+    return BadInput(f"no message was captured, only {found or 'agent runs'}", _CONTENT_HINT)
 
 
 def _row(thread: Thread, name: str) -> bytes:
