@@ -50,7 +50,7 @@ def test_files_belong_to_splits_by_their_names(names: list[str], split: str, exp
         (["train.jsonl", "test.jsonl"], "", "the dataset has 2 splits: test, train"),
         (["train.jsonl"], "/dev", "the dataset has no split 'dev'"),
         (["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"], "", "train: shard 2 of 3 is missing"),
-        (["train-00000-of-00001.parquet", "train-00000-of-00002.parquet", "train-00001-of-00002.parquet"], "", "of different versions"),
+        (["train-00000-of-00001.parquet", "train-00000-of-00002.parquet", "train-00001-of-00002.parquet"], "", "from different versions"),
         (["README.md"], "", "no data files found"),
     ],
 )
