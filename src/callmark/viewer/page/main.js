@@ -118,7 +118,7 @@ function draw() {
     else if (store.list)
       redraw(
         byId("run-list"),
-        source.hasHistory ? listTabs() : null,
+        listTabs(),
         runList(store.list, labels, selected, {
           open: (name) => change({ ...readState(""), run: name }),
           compare: compareSelected,
@@ -130,10 +130,11 @@ function draw() {
   drawRun(labels);
 }
 
-// Runs and history are two views of the same folder.
+// Runs and history are two views of the same folder. A report has one of them.
 function listTabs() {
+  if (!source.live) return null;
   const tab = (view, name) => el("button", { type: "button", "data-key": `view ${view}`, "aria-pressed": String(state.view === view), onclick: () => change({ ...readState(""), view }) }, name);
-  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, source.live ? tab("", "Runs") : null, tab("history", "History"));
+  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, tab("", "Runs"), tab("history", "History"));
 }
 
 function drawHistory() {
