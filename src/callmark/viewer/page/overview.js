@@ -19,7 +19,7 @@ export function overview({ run, cases, comparison, jump }) {
   return [
     verdictSection({ run, cases, comparison, jump }),
     el("p", { class: "provenance" }, provenance(run)),
-    el("section", { class: "tiles", "aria-label": "Metrics" }, metricGroups(run, comparison)),
+    el("section", { class: comparison ? "tiles compared" : "tiles", "aria-label": "Metrics" }, metricGroups(run, comparison)),
     data?.scored === 0
       ? panel(
           "No case was scored",

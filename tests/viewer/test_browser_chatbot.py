@@ -1,0 +1,59 @@
+"""What a chatbot's owner sees: conversations with long tool names, many evaluators and several trials, at every width."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install -e '.[dev]'")
+
+from msgspec import structs
+from playwright.sync_api import Page, expect
+
+from callmark.grading.evaluators.schema import SchemaEvaluator
+from callmark.registry import built_in
+from callmark.runs.run import Run
+from tests.graded_runs import make_run, some
+from tests.viewer.conftest import Opener, write_report_of
+
+WIDTHS = (1920, 1440, 1280, 390)
+COMPARED = "run=sloppy&base=careful"
+
+
+@pytest.fixture(scope="module")
+def chat_page(opened_once: Opener, chat_report: Path) -> Page:
+    return opened_once(chat_report)
+
+
+@pytest.fixture
+def chat(chat_page: Page) -> Page:
+    """Open the comparison in its first state."""
+    chat_page.set_viewport_size({"width": 1440, "height": 900})
+    return go(chat_page, COMPARED)
+
+
+def go(page: Page, state: str) -> Page:
+    page.evaluate("(state) => { location.hash = state; document.activeElement.blur(); scrollTo(0, 0); }", state)
+    return page
+
+
+def cut_texts(page: Page, selector: str) -> list[str]:
+    """Return the texts of these elements that do not fit into them."""
+    found: list[str] = page.locator(selector).evaluate_all(
+        "(all) => all.filter((one) => one.scrollWidth > one.clientWidth || one.clientWidth < 30).map((one) => one.textContent)"
+    )
+    return found
+
+
+def test_every_metric_name_is_fully_visible_in_a_comparison(opened: Opener, tmp_path: Path) -> None:
+    evaluators = [SchemaEvaluator() if each is SchemaEvaluator else each for each in built_in("evaluators")]
+    metrics = {f"{each.name}.{metric.name}": metric for each in evaluators for metric in each.metrics}
+    for name, good in (("base", 10), ("tuned", 30)):
+        grades = [structs.replace(grade, metrics=dict.fromkeys(metrics, grade.metrics["call.score"])) for grade in some(good)]
+        run = Run(make_run(tmp_path / "runs" / name, grades, metrics=tuple(metrics)))
+        run.folder.write(structs.replace(run.info, metrics=metrics))
+    page = opened(f"{write_report_of(tmp_path / 'runs' / 'base', tmp_path / 'runs' / 'tuned').as_uri()}#run=tuned&base=base")
+    expect(page.locator(".tile-change")).to_have_count(len(metrics))
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert cut_texts(page, ".tile-name") == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
