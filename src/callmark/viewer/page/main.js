@@ -181,7 +181,8 @@ function drawRun(labels) {
   const run = cases?.run ?? entry.run;
   if (cases && entry.labels)
     drawIfChanged("labels", [cases, entry.labels], () => {
-      cases.labels = new Map(Object.entries(entry.labels.labels));
+      const given = Object.entries(entry.labels.labels).map(([id, labels]) => [id, labels.filter(({ label }) => label)]); // others are notes
+      cases.labels = new Map(given.filter(([, labels]) => labels.length));
     });
   if (cases) drawIfChanged("counted labels", [cases, cases.count, cases.labels], () => (labelCounts = labelParts(cases)));
   const given = cases ? labelCounts : { labels: [], unlabeled: 0 };
@@ -391,6 +392,8 @@ function start() {
     event.preventDefault();
     change(readState(""));
   };
+  addEventListener("visibilitychange", () => document.hidden && pane.save());
+  addEventListener("pagehide", () => pane.sendLast());
   addEventListener("resize", () => state.view === "history" && scheduleDraw());
   if (!source.live && source.hasHistory && !state.run) state = { ...state, view: "history" };
   draw();
