@@ -57,3 +57,51 @@ def test_every_metric_name_is_fully_visible_in_a_comparison(opened: Opener, tmp_
         page.set_viewport_size({"width": width, "height": 900})
         assert cut_texts(page, ".tile-name") == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (390, 844)])
+def test_case_opens_on_its_fault(chat: Page, width: int, height: int) -> None:
+    chat.set_viewport_size({"width": width, "height": height})
+    go(chat, f"{COMPARED}&case=create-06")
+    fault = chat.locator(".case-verdict .fault")
+    expect(fault).to_contain_text('description: expected "The form for parental leave ends with an error')
+    expect(fault).to_be_in_viewport(ratio=0.99)
+    message = chat.locator(".message.at-fault")
+    expect(message).to_have_count(1)
+    expect(message).to_contain_text("Missing argument")
+    expect(message.locator(".call")).to_contain_text("TicketManagementPlugin-create_support_ticket(")
+    if width == 390:  # the conversation is below
+        fault.get_by_role("button", name="Show message").click()
+    expect(message).to_be_in_viewport()
+
+
+def test_equal_arguments_and_ignored_calls_of_a_case_are_folded(chat: Page) -> None:
+    go(chat, f"{COMPARED}&case=create-06")
+    verdict = chat.locator(".case-verdict")
+    expect(verdict.locator(".arguments tbody tr:visible th")).to_have_text(["Tool", "description"])
+    fold = verdict.get_by_role("button", name="5 arguments equal")
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    expect(verdict.locator(".arguments tbody tr:visible th")).to_have_count(7)
+    expect(verdict.get_by_role("heading", name="Extra calls")).to_have_count(0)
+    ignored = verdict.get_by_text("3 other calls, not counted as faults")
+    expect(verdict.locator(".ignored .call").first).to_be_hidden()
+    ignored.click()
+    expect(verdict.locator(".ignored .call").first).to_have_text("ReferenceDataPlugin-list_departments()")
+    go(chat, f"{COMPARED}&case=create-chattily-02")
+    expect(chat.locator("#case-title")).to_have_text("create-chattily-02")
+    expect(verdict.get_by_role("heading", name="Extra calls")).to_be_visible()
+    expect(verdict.locator(".extras:not(.ignored)")).to_contain_text("TicketManagementPlugin-create_support_ticket")
+    chat.emulate_media(media="print")
+    expect(verdict.locator(".equal-rows").first).to_be_visible()
+    chat.emulate_media(media="screen")
+
+
+def test_conversation_of_another_run_opens_on_its_own_fault(chat: Page) -> None:
+    go(chat, f"{COMPARED}&case=create-06")
+    expect(chat.locator(".message.at-fault")).to_be_in_viewport()
+    runs = chat.get_by_role("group", name="Select a conversation")
+    runs.get_by_role("button", name="careful").click()
+    expect(chat.locator(".message.at-fault")).to_have_count(0)
+    runs.get_by_role("button", name="sloppy").click()
+    expect(chat.locator(".message.at-fault")).to_be_in_viewport()

@@ -81,13 +81,13 @@ export class CasePane {
       }),
     );
     if (this.focusNext) this.box.querySelector("#case-title").focus();
-    if (shown === this.shown) this.conversation?.scrollTo(0, scroll);
-    else scrollToDecision(this.conversation);
+    if (shown === this.shown && transcript === this.transcript) this.conversation?.scrollTo(0, scroll);
+    else scrollToFault(this.conversation);
     if (this.highlightNext) this.box.querySelector(".conversation-box")?.highlight(...this.highlightNext);
     if (shown !== this.shown) this.onOpen();
     this.focusNext = false;
     this.highlightNext = null;
-    this.shown = shown;
+    Object.assign(this, { shown, transcript });
   }
 
   // Saves what was typed in the case that is left. If that fails, it is still there when the case is opened again.
@@ -144,11 +144,12 @@ export class CasePane {
 // The case of another trial is the same case.
 const panelKey = (run, id) => `${run} ${id}`;
 
-// Only if the conversation has its own scroll bar; on a narrow screen, the verdict comes first.
-function scrollToDecision(pane) {
-  const decision = pane?.querySelector(".decision");
-  if (decision && pane.scrollHeight > pane.clientHeight)
-    pane.scrollTop = decision.offsetTop + decision.offsetHeight - pane.clientHeight + 24;
+// To the decision point, or to the first message at fault, if the conversation has its own scroll bar: on a narrow screen, the verdict comes first.
+function scrollToFault(pane) {
+  if (!pane || pane.scrollHeight <= pane.clientHeight) return;
+  const [decision, message] = [pane.querySelector(".decision"), pane.querySelector(".at-fault")];
+  if (decision) pane.scrollTop = decision.offsetTop + decision.offsetHeight - pane.clientHeight + 24;
+  else if (message) pane.scrollTop = message.offsetTop - pane.clientHeight / 4;
 }
 
 async function copy(event) {
