@@ -105,3 +105,62 @@ def test_conversation_of_another_run_opens_on_its_own_fault(chat: Page) -> None:
     expect(chat.locator(".message.at-fault")).to_have_count(0)
     runs.get_by_role("button", name="sloppy").click()
     expect(chat.locator(".message.at-fault")).to_be_in_viewport()
+
+
+def test_row_names_the_missing_argument_after_a_short_tool(chat: Page) -> None:
+    row = chat.locator(".row", has_text="create-06").first
+    expect(row.locator(".cell-actual")).to_have_text("TicketMa…_ticket(… description missing)")
+    expect(row.locator(".cell-expected")).to_contain_text('TicketMa…_ticket(… description="The form for parental leave')
+    expect(row.locator(".cell-faults")).to_have_text("missing argument description")
+    whole = row.locator(".cell-actual code").get_attribute("title") or ""
+    assert whole.startswith('TicketManagementPlugin-create_support_ticket(title="')
+    mark, cell = row.locator(".cell-actual mark").bounding_box(), row.locator(".cell-actual").bounding_box()
+    assert mark and cell
+    assert mark["x"] + mark["width"] <= cell["x"] + cell["width"] + 1
+
+
+def test_case_ids_are_fully_visible_beside_their_trials(chat: Page) -> None:
+    expect(chat.locator(".row")).not_to_have_count(0)
+    titles = chat.locator(".row .cell-case > span")
+    assert set(titles.all_inner_texts()) == {"create-06", "create-chattily-02", "not-allowed-01", "with-item-04"}
+    for width in WIDTHS:
+        chat.set_viewport_size({"width": width, "height": 900})
+        assert cut_texts(chat, ".row .cell-case > span") == []
+
+
+def test_trials_and_cases_are_both_counted_and_named(chat: Page) -> None:
+    expect(chat.locator("#row-count")).to_have_text("8 trials (4 cases)")
+    broken = chat.locator(".verdict .part.wrong")
+    expect(broken.locator("b")).to_have_text("3")
+    broken.click()
+    expect(chat.locator("#row-count")).to_have_text("6 of 8 trials (3 of 4 cases)")
+    expect(chat.locator("#jump")).to_contain_text("Cases 3 of 4")
+    expect(chat.locator(".groups .hint").first).to_contain_text("with the number of trials")
+    expect(chat.locator(".panel", has_text="By scenario type").locator(".bar-number").first).to_contain_text("trials")
+
+
+def test_tabs_stay_where_they_are_when_the_count_grows(chat: Page) -> None:
+    tab = chat.locator("#jump").get_by_role("button", name="Broken")
+    before = tab.bounding_box()
+    tab.click()
+    expect(chat.locator("#jump")).to_contain_text("Cases 3 of 4")
+    assert tab.bounding_box() == before
+
+
+def test_card_says_what_was_expected(opened: Opener, base_report: Path) -> None:
+    page = opened(base_report, width=390, height=844)
+    cards = page.locator(".row:visible")
+    for found, actual, expected in (("s2:1", 'get_user(user_id="lena")', "get_order(…)"), ("s2:5", "— no call", "cancel_order(…)")):
+        page.get_by_label("Search ids").fill(found)
+        card = cards.filter(has_text=found).first
+        expect(card.locator(".cell-actual")).to_have_text(actual)
+        expect(card.locator(".cell-expected")).to_be_visible()
+        expect(card.locator(".cell-expected")).to_contain_text(expected.partition("(")[0])
+        assert "expected" in card.locator(".cell-expected").evaluate("(cell) => getComputedStyle(cell, '::before').content")
+
+
+def test_short_list_is_no_taller_than_its_rows(chat: Page) -> None:
+    go(chat, f"{COMPARED}&q=create-06")
+    expect(chat.locator(".row")).to_have_count(2)
+    height = chat.locator(".grid").evaluate("(grid) => grid.offsetHeight")
+    assert height < 150

@@ -4,7 +4,7 @@ import { bars } from "./charts.js";
 import { el } from "./dom.js";
 import { groupKey } from "./cases.js";
 import { empty, panel } from "./panels.js";
-import { counted, labelWords, originWords } from "./text.js";
+import { counted, labelWords, originWords, rowNoun } from "./text.js";
 
 const MAX_GROUP_LABEL = 60; // characters
 const MAX_GROUPS = 5; // before the others are unfolded
@@ -33,13 +33,14 @@ export function groupPanel(cases, broken, jump) {
   const title = broken ? "What broke" : "Similar failures";
   if (!groups.length) return panel(title, "groups", empty(broken ? "Nothing broke." : "No failures.", ""));
   const highest = groups[0].n;
+  const noun = rowNoun(cases.run);
   const list = (shown) =>
     bars(
       shown.map(({ key, where, what, n }) => ({
         patch: broken ? { group: key, change: "broken" } : { group: key },
         label: where || what,
         note: where ? what : "",
-        title: `${[where, what].filter(Boolean).join(": ")}: ${counted(n, "case")}`,
+        title: `${[where, what].filter(Boolean).join(": ")}: ${counted(n, noun)}`,
         value: n / highest,
         caption: el("b", {}, n.toLocaleString("en")),
       })),
@@ -48,7 +49,7 @@ export function groupPanel(cases, broken, jump) {
   return panel(
     title,
     "groups",
-    el("p", { class: "hint" }, `${counted(groups.length, "group")}: the same tool, argument and origin of the value. A click opens the cases of a group.`),
+    el("p", { class: "hint" }, `${counted(groups.length, "group")}: the same tool, argument and origin of the value, with the number of ${noun}s. A click opens a group.`),
     list(groups.slice(0, MAX_GROUPS)),
     groups.length > MAX_GROUPS
       ? el("details", {}, el("summary", {}, `${counted(groups.length - MAX_GROUPS, "more group")}`), list(groups.slice(MAX_GROUPS, MAX_GROUPS + MAX_MORE)))

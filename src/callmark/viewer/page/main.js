@@ -38,6 +38,7 @@ const pane = new CasePane(byId("case"), {
 const selected = new Set(); // runs to compare
 let state = readState(location.hash);
 let rows = new Uint32Array(0);
+let distinct = 0; // cases of the rows: a row is a trial
 let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
@@ -234,11 +235,11 @@ function drawRows(cases, entry, isCompared) {
   const fresh = drawIfChanged("selection", [cases.run.name, ...filters], () => {});
   drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, state.label && cases.labels, ...filters], () => {
     rows = cases.select(state);
+    distinct = entry.run.trials > 1 ? countCases(cases, rows) : rows.length;
   });
-  byId("row-count").textContent =
-    rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
+  byId("row-count").textContent = rowCount(cases, entry.run);
   if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · loading ${cases.total.toLocaleString("en")}…`);
-  drawJump(cases, isFiltered());
+  drawJump(entry.run.trials > 1 ? allCases(cases) : cases.count, isFiltered());
   byId("no-rows").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
   if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
@@ -254,21 +255,44 @@ function drawRows(cases, entry, isCompared) {
   });
 }
 
+// `61 of 162 trials (23 of 54 cases)`; without trials a row is a case.
+function rowCount(cases, run) {
+  const part = (shown, all, noun) => (rows.length === cases.count ? counted(all, noun) : `${shown.toLocaleString("en")} of ${counted(all, noun)}`);
+  if (run.trials < 2) return part(rows.length, cases.count, "case");
+  return `${part(rows.length, cases.count, "trial")} (${part(distinct, allCases(cases), "case")})`;
+}
+
+function countCases(cases, of) {
+  const ids = new Set();
+  for (const at of of) ids.add(cases.id[at]);
+  return ids.size;
+}
+
+const countedCases = new WeakMap(); // by cases, until rows are added
+
+function allCases(cases) {
+  const last = countedCases.get(cases);
+  if (last?.rows === cases.count) return last.n;
+  const n = new Set(cases.id).size;
+  countedCases.set(cases, { rows: cases.count, n });
+  return n;
+}
+
 function isFiltered() {
   return [...FILTERS, "q"].some((key) => state[key]);
 }
 
-// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered.
-function drawJump(cases, filtered) {
-  drawIfChanged("jump", [rows.length, cases.count, filtered, Boolean(state.base)], () => {
+// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered. What it widens comes last.
+function drawJump(total, filtered) {
+  drawIfChanged("jump", [distinct, total, filtered, Boolean(state.base)], () => {
     const part = (id, name) => el("button", { type: "button", "data-key": `jump ${id}`, onclick: () => showPart(id) }, name);
-    const all = cases.count.toLocaleString("en");
+    const all = total.toLocaleString("en");
     redraw(
       byId("jump"),
       part("main", "Summary"),
-      part("cases", ["Cases ", el("b", {}, filtered ? `${rows.length.toLocaleString("en")} of ${all}` : all)]),
       el("button", { type: "button", "data-key": "jump failures", "aria-keyshortcuts": "f", onclick: showFailures }, state.base ? "Broken" : "Failures"),
       part("charts", "Charts"),
+      part("cases", ["Cases ", el("b", {}, filtered ? `${distinct.toLocaleString("en")} of ${all}` : all)]),
     );
   });
 }

@@ -106,6 +106,11 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+// What a row of a run is, and what its charts count.
+export function rowNoun(run) {
+  return run.trials > 1 ? "trial" : "case";
+}
+
 export function seconds(value) {
   if (value === null || Number.isNaN(value)) return "";
   if (value < 0.001) return "< 1 ms";
