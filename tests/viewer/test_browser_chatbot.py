@@ -10,10 +10,12 @@ from msgspec import structs
 from playwright.sync_api import Page, expect
 
 from callmark.grading.evaluators.schema import SchemaEvaluator
+from callmark.models.model import ModelSettings
 from callmark.registry import built_in
+from callmark.runs.manifest import ModelRunInfo
 from callmark.runs.run import Run
 from tests.graded_runs import make_run, some
-from tests.viewer.conftest import Opener, write_report_of
+from tests.viewer.conftest import Opener, viewer_process, write_report_of
 
 WIDTHS = (1920, 1440, 1280, 390)
 COMPARED = "run=sloppy&base=careful"
@@ -109,8 +111,8 @@ def test_conversation_of_another_run_opens_on_its_own_fault(chat: Page) -> None:
 
 def test_row_names_the_missing_argument_after_a_short_tool(chat: Page) -> None:
     row = chat.locator(".row", has_text="create-06").first
-    expect(row.locator(".cell-actual")).to_have_text("TicketMa…_ticket(… description missing)")
-    expect(row.locator(".cell-expected")).to_contain_text('TicketMa…_ticket(… description="The form for parental leave')
+    expect(row.locator(".cell-actual")).to_have_text("TicketMan…t_ticket(… description missing)")
+    expect(row.locator(".cell-expected")).to_contain_text('TicketMan…t_ticket(… description="The form for parental leave')
     expect(row.locator(".cell-faults")).to_have_text("missing argument description")
     whole = row.locator(".cell-actual code").get_attribute("title") or ""
     assert whole.startswith('TicketManagementPlugin-create_support_ticket(title="')
@@ -137,6 +139,69 @@ def test_trials_and_cases_are_both_counted_and_named(chat: Page) -> None:
     expect(chat.locator("#jump")).to_contain_text("Cases 3 of 4")
     expect(chat.locator(".groups .hint").first).to_contain_text("with the number of trials")
     expect(chat.locator(".panel", has_text="By scenario type").locator(".bar-number").first).to_contain_text("trials")
+
+
+def test_group_chip_says_what_the_group_is(chat: Page) -> None:
+    chat.locator(".groups .bar", has_text="create_support_ticket description").click()
+    chip = chat.locator(".chip", has_text="Group")
+    expect(chip.locator("bdi")).to_have_text("TicketManagementPlugin-create_support_ticket description · Missing argument")
+
+
+def test_groups_are_listed_once(chat: Page, opened: Opener, both_report: Path) -> None:
+    expect(chat.locator(".groups h2")).to_have_text(["What broke"])  # nothing was wrong before
+    go(chat, "run=sloppy")
+    expect(chat.locator(".groups h2")).to_have_text(["Similar failures"])
+    page = opened(both_report)
+    expect(page.locator(".groups h2")).to_have_text(["What broke", "Wrong before too"])
+    page.locator(".groups", has_text="Wrong before too").locator(".bar").first.click()
+    expect(page.locator("#row-count")).to_have_text("1 of 36 cases")
+
+
+def test_labels_that_were_shortened_are_not_cut_again(chat: Page) -> None:
+    for width in WIDTHS:
+        chat.set_viewport_size({"width": width, "height": 900})
+        assert cut_texts(chat, ".bar-name, .part-name") == []
+    names = chat.locator(".panel", has_text="By first expected tool").locator(".bar-name").all_inner_texts()
+    assert "TicketManagementPlugin-create_support_ticket" in names
+
+
+def test_zero_broken_and_zero_fixed_are_as_readable_as_other_numbers(chat: Page) -> None:
+    part = chat.locator(".verdict .part", has_text="Fixed")
+    expect(part.locator("b")).to_have_text("0")
+    expect(part).to_be_disabled()
+    assert part.evaluate("(part) => getComputedStyle(part).opacity") == "1"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_runs_with_long_names_can_be_told_apart(opened: Opener, tmp_path: Path, width: int) -> None:
+    names = [f"qwen3-8b-retail-sft-lr2e5-epoch-3-step{step}" for step in (400, 600, 800)]
+    for name in names:
+        make_run(tmp_path / "runs" / name, some(20, of=30))
+    for suffix in ("", "-2"):
+        run = Run(make_run(tmp_path / "runs" / f"scripted-hasty-2026-11-19T03-47{suffix}", some(20, of=30)))
+        run.folder.write(structs.replace(run.info, model_run=ModelRunInfo("scripted-hasty", ModelSettings("scripted-hasty"), 1)))
+    with viewer_process(tmp_path / "runs") as address:
+        page = opened(f"{address}#run={names[1]}&base={names[0]}&also={names[2]}", width=width, wait=".verdict")
+        page.locator(".choice-run").wait_for()
+        for select in page.locator(".run-picker select, .choice-run select").all():
+            options = select.locator("option").all_inner_texts()
+            assert len(set(options)) == len(options)
+            room, needed = select.evaluate(
+                """(select) => {
+                    const pen = document.createElement("canvas").getContext("2d");
+                    const style = getComputedStyle(select);
+                    pen.font = style.font;
+                    const room = select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+                    return [room, pen.measureText(select.selectedOptions[0].label).width];
+                }"""
+            )
+            assert needed <= room + 1
+        labels = page.get_by_label("Run", exact=True).first.locator("option").all_inner_texts()
+        assert "scripted-hasty-2026-11-19T03-47-2" in labels
+        page.locator(".row").first.click()
+        heads = page.locator(".arguments tr").nth(1).locator("td[data-of]").evaluate_all("(all) => all.map((cell) => cell.dataset.of)")
+        assert len(set(heads)) == len(heads) == 3
+        assert all(len(head) <= 18 for head in heads)
 
 
 def test_tabs_stay_where_they_are_when_the_count_grows(chat: Page) -> None:

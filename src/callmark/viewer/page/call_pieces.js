@@ -5,10 +5,10 @@ import { differences } from "./diff.js";
 import { shortenAll, shortenMiddle } from "./text.js";
 
 const MAX_TOOL = 24; // characters of a tool's name before its arguments
-const MAX_SHORT_TOOL = 16; // before a single argument
+const MAX_SHORT_TOOL = 18; // before a single argument
 const MAX_OTHER_TOOL = 36; // of two tools that differ: what matters is the name
-const MAX_EQUAL = 34; // characters before the first difference that are shown
-const MAX_KEPT = 60; // characters of the argument at fault before the first difference
+const MAX_BEFORE = 36; // characters before the first difference: a row shows about forty
+const [MAX_KEPT, KEPT_END] = [22, 10]; // characters of the argument at fault before the first difference, and the last of them
 const EXTRA = ["extra_argument", "unknown_argument"];
 
 // `tool` and `(order_id="1")`; a text that is no call is all name.
@@ -52,12 +52,13 @@ function argumentPart(written, argument) {
   return place < 0 ? "" : written.slice(place + skipped).replace(/(, …)?\)$/, "");
 }
 
-// Of a long equal beginning, only the tool and the argument at fault.
+// Of a long equal beginning, only the tool, the argument at fault and the end of what is equal in it.
 function fromDifference(pieces) {
   const [[first, differs], ...rest] = pieces;
   const open = first.indexOf("(");
-  if (differs || !rest.length || open < 0 || first.length - open <= MAX_EQUAL) return pieces;
+  if (differs || !rest.length || open < 0 || first.length <= MAX_BEFORE) return pieces;
   const start = Math.max(first.lastIndexOf(", ") + 2, open + 1);
-  const kept = first.slice(start);
-  return [[`${first.slice(0, open)}(… `, false], [kept.length > MAX_KEPT ? `…${kept.slice(-MAX_EQUAL)}` : kept, false], ...rest];
+  const argument = first.slice(start);
+  const kept = argument.length > MAX_KEPT ? `${argument.slice(0, Math.min(argument.indexOf("=") + 1, MAX_KEPT))}…${argument.slice(-KEPT_END)}` : argument;
+  return [[`${shortenMiddle(first.slice(0, open), MAX_SHORT_TOOL)}(${start > open + 1 ? "… " : ""}${kept}`, false], ...rest];
 }

@@ -5,7 +5,7 @@
 import { el, rovingFocus, svg } from "./dom.js";
 import { number, prose, shortenAll, signed, visible } from "./text.js";
 
-const MAX_BAR_LABEL = 26; // characters
+const MAX_BAR_LABEL = 48; // characters, on one line or two
 
 // Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before`, the baseline's value, is drawn as a tick. A bar
 // without a patch is not a button. Labels are shortened to `width` characters; a `note` is shown below a label.

@@ -173,8 +173,8 @@ function drawRun(labels) {
   const { cases } = entry;
   if (cases && entry.complete) compareCases(cases, base?.complete ? base.cases : null);
   const valid = comparison?.problem ? null : comparison;
-  drawIfChanged("overview", [entry.run, entry.complete, cases?.count, valid, valid && JSON.stringify([...labels])], () => {
-    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle, jump };
+  drawIfChanged("overview", [entry.run, entry.complete, cases?.count, base?.complete, valid, valid && JSON.stringify([...labels])], () => {
+    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, changed: Boolean(base?.complete), labels, toggle, jump };
     redraw(byId("overview"), overview(shown));
     redraw(byId("charts"), charts(shown));
   });
@@ -202,7 +202,7 @@ function drawRun(labels) {
   byId("filters").firstChild.update(state);
   redraw(
     byId("chips"),
-    filterChips(state, change, () => change(withoutFilters())),
+    filterChips(state, run.names.groups, change, () => change(withoutFilters())),
   );
   if (!cases) return;
   byId("triage-count").textContent = given.labels.length ? triageSentence(given) : "";
