@@ -1,6 +1,7 @@
 """What a chatbot's owner sees: conversations with long tool names, many evaluators and several trials, at every width."""
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -12,6 +13,7 @@ from playwright.sync_api import Page, expect
 from callmark.grading.evaluators.schema import SchemaEvaluator
 from callmark.models.model import ModelSettings
 from callmark.registry import built_in
+from callmark.runs.labels import LABELS, Label, add_label
 from callmark.runs.manifest import ModelRunInfo
 from callmark.runs.run import Run
 from tests.graded_runs import make_run, some
@@ -163,6 +165,33 @@ def test_labels_that_were_shortened_are_not_cut_again(chat: Page) -> None:
         assert cut_texts(chat, ".bar-name, .part-name") == []
     names = chat.locator(".panel", has_text="By first expected tool").locator(".bar-name").all_inner_texts()
     assert "TicketManagementPlugin-create_support_ticket" in names
+
+
+def test_intervals_of_trials_are_on_one_line(chat: Page) -> None:
+    for width in WIDTHS:
+        chat.set_viewport_size({"width": width, "height": 900})
+        heights = chat.locator(".trials td").evaluate_all("(all) => all.map((cell) => cell.offsetHeight)")
+        assert heights
+        assert max(heights) < 40
+
+
+def test_heat_map_that_is_cut_has_a_shadow_at_the_edge(opened: Opener, both_report: Path) -> None:
+    page = opened(both_report, width=390)
+    box = page.locator(".scroll-x:has(.heat)")
+    assert box.evaluate("(box) => getComputedStyle(box).backgroundAttachment") == "local, local, scroll, scroll"
+
+
+def test_label_of_the_open_case_has_a_background(opened: Opener, chat_folder: Path) -> None:
+    digest = Run(chat_folder / "sloppy").info.dataset.digest
+    folder = chat_folder.parent / "labeled"
+    copytree(chat_folder, folder)
+    add_label(str(folder / LABELS), Label(digest, "create-06", "model", author="ann"))
+    with viewer_process(folder) as address:
+        page = opened(f"{address}#run=sloppy&case=create-06", wait=".row .label")
+        pill = page.locator('.row[aria-selected="true"] .label')
+        row = page.locator('.row[aria-selected="true"]')
+        color = "(box) => getComputedStyle(box).backgroundColor"
+        assert pill.evaluate(color) != row.evaluate(color)
 
 
 def test_zero_broken_and_zero_fixed_are_as_readable_as_other_numbers(chat: Page) -> None:

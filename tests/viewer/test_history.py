@@ -149,6 +149,9 @@ def test_runs_over_time_are_spread_over_the_chart_with_several_ticks(history: Pa
     assert len(days) >= 3
     assert all("01-01" <= day <= "01-10" for day in days)
     assert "2026" in chart_ticks(history)
+    widths = history.locator("svg.history").evaluate_all("(all) => all.map((chart) => chart.getAttribute('width'))")
+    assert len(widths) == 2
+    assert len(set(widths)) == 1
     go(history, "dataset=one&by=step")
     expect(history.locator(".history-chart h2")).to_have_text("call.score by step")
     assert len(chart_ticks(history)) >= 3
@@ -193,6 +196,9 @@ def test_leaderboard_on_a_phone_is_cards_that_can_be_sorted(history: Page) -> No
     assert all(height < 150 and name > 280 for height, name in sizes)
     expect(rows.first).to_contain_text("$10")
     assert history.evaluate("document.documentElement.scrollWidth") <= 390
+    search, filters = history.locator(".history-search").bounding_box(), history.locator("#run-list .filters").bounding_box()
+    assert search and filters
+    assert search["width"] == filters["width"]
     history.get_by_role("button", name="Cost per 1,000").click()
     assert names(history) == ["run-1", "run-2", "run-3", "run-4", "run-10"]
     history.set_viewport_size({"width": 1440, "height": 900})

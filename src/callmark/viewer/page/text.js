@@ -58,10 +58,10 @@ export function brief(text, length = MAX_PROSE) {
 }
 
 // A name that may break after `_`, `.`, `-` and `/` (`create_support_ticket`).
-export function breakable(name) {
+export function breakable(name, attributes = { dir: "ltr" }) {
   return el(
     "span",
-    { dir: "ltr" },
+    attributes,
     brief(name)
       .split(/(?<=[_.\-/])/)
       .map((part) => [part, el("wbr")]),
