@@ -10,7 +10,7 @@ export const MAX_SERIES = 6; // models with a color of their own
 const [PLOT_HEIGHT, PLOT_LEFT, PLOT_RIGHT, PLOT_TOP, PLOT_BOTTOM] = [312, 46, 18, 12, 46];
 const [MAX_TICKS, TICK_LETTER, TICK_GAP] = [10, 7, 14]; // pixels of a letter of a label, and between two labels
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
-const TIME_STEPS = [...[1, 5, 15, 30].map((n) => n * MINUTE), ...[1, 2, 3, 6, 12].map((n) => n * HOUR), ...[1, 2, 7, 14].map((n) => n * DAY)];
+const TIME_STEPS = [...[1, 5, 15, 30].map((n) => n * MINUTE), ...[1, 2, 3, 6, 12].map((n) => n * HOUR), ...[1, 2, 3, 5, 7, 14].map((n) => n * DAY)];
 const MONTH_STEPS = [1, 2, 3, 6, 12, 24, 60, 120];
 const SHAPES = [
   "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0",
