@@ -1,6 +1,6 @@
-"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, the pages of
-docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs over time and by a tag), and
-the case of a chatbot of docs/how-to/simulate-conversations.md.
+"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, the
+pages of docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs over time and
+by a tag), and the case of a chatbot of docs/how-to/simulate-conversations.md.
 
 The charts are those of docs/how-to/inspect-a-dataset.md. Needs a browser: tests/browser.py.
 """
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def over_time(folder: Path) -> Path:
-    """Write the runs of two weeks: a model that gets better, and one that stays as it is. The first of each is graded by another version."""
+    """Write the runs of two weeks: a model that gets better, and one that stays as it is. The first runs are of another version."""
     runs = folder / "weeks"
     steps = sorted(Path(folder, "steps").glob("step-*"), key=lambda path: int(path.name.partition("-")[2]))
     for name, models in (("assistant", steps), ("scripted-hasty", [folder / "models" / "hasty"] * 4)):

@@ -119,7 +119,8 @@ def test_row_names_the_missing_argument_after_a_short_tool(chat: Page) -> None:
     whole = row.locator(".cell-actual code").get_attribute("title") or ""
     assert whole.startswith('TicketManagementPlugin-create_support_ticket(title="')
     mark, cell = row.locator(".cell-actual mark").bounding_box(), row.locator(".cell-actual").bounding_box()
-    assert mark and cell
+    assert mark
+    assert cell
     assert mark["x"] + mark["width"] <= cell["x"] + cell["width"] + 1
 
 

@@ -117,7 +117,7 @@ def test_filters_and_tags_select_what_is_charted(history: Page) -> None:
 
 def chart_points(page: Page) -> list[float]:
     """Return where the points of the upper chart are, from left to right."""
-    places = page.locator(".history-chart .history .series-point").evaluate_all(
+    places: list[float] = page.locator(".history-chart .history .series-point").evaluate_all(
         "(all) => all.map((one) => one.transform.baseVal.consolidate().matrix.e)"
     )
     return sorted(places)
@@ -125,7 +125,7 @@ def chart_points(page: Page) -> list[float]:
 
 def chart_ticks(page: Page) -> list[str]:
     """Return the labels of the horizontal axis of the upper chart; none may be cut or touch another."""
-    return page.locator(".history-chart .history").evaluate(
+    found: list[str] = page.locator(".history-chart .history").evaluate(
         """(chart) => {
             const labels = [...chart.querySelectorAll("text.axis:not([text-anchor=end])")];
             const boxes = labels.map((label) => label.getBoundingClientRect());
@@ -135,6 +135,7 @@ def chart_ticks(page: Page) -> list[str]:
             return good ? labels.map((label) => label.textContent) : [];
         }"""
     )
+    return found
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -197,7 +198,8 @@ def test_leaderboard_on_a_phone_is_cards_that_can_be_sorted(history: Page) -> No
     expect(rows.first).to_contain_text("$10")
     assert history.evaluate("document.documentElement.scrollWidth") <= 390
     search, filters = history.locator(".history-search").bounding_box(), history.locator("#run-list .filters").bounding_box()
-    assert search and filters
+    assert search
+    assert filters
     assert search["width"] == filters["width"]
     history.get_by_role("button", name="Cost per 1,000").click()
     assert names(history) == ["run-1", "run-2", "run-3", "run-4", "run-10"]

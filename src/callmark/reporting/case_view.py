@@ -51,7 +51,8 @@ def show_case(
         print_sentence(console, Text(f"Note: {one_line(note.sentence, _MAX_LINE)}", style="dim"), indent=3)
     for label in labels:
         kind, said = ("Label", f"{label.label}{f' ({label.note})' if label.note else ''}") if label.label else ("Note", label.note)
-        print_sentence(console, Text(f"{kind}: {one_line(f'{label.author or "someone"}: {said}', _MAX_LINE)}", style="cyan"), indent=3)
+        line = one_line(f"{label.author or 'someone'}: {said}", _MAX_LINE)
+        print_sentence(console, Text(f"{kind}: {line}", style="cyan"), indent=3)
     if problem:
         print_sentence(console, Text(one_line(problem, _MAX_LINE), style="yellow"), indent=3)
 
