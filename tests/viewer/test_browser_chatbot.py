@@ -32,7 +32,10 @@ def chat_page(opened_once: Opener, chat_report: Path) -> Page:
 def chat(chat_page: Page) -> Page:
     """Open the comparison in its first state."""
     chat_page.set_viewport_size({"width": 1440, "height": 900})
-    return go(chat_page, COMPARED)
+    go(chat_page, COMPARED)
+    expect(chat_page.locator("#row-count")).to_have_text("8 trials (4 cases)")
+    expect(chat_page.locator("#jump")).to_contain_text("Broken")
+    return chat_page
 
 
 def go(page: Page, state: str) -> Page:
@@ -229,17 +232,20 @@ def test_runs_with_long_names_can_be_told_apart(opened: Opener, tmp_path: Path, 
         labels = page.get_by_label("Run", exact=True).first.locator("option").all_inner_texts()
         assert "scripted-hasty-2026-11-19T03-47-2" in labels
         page.locator(".row").first.click()
-        heads = page.locator(".arguments tr").nth(1).locator("td[data-of]").evaluate_all("(all) => all.map((cell) => cell.dataset.of)")
+        cells = page.locator(".arguments tr").nth(1).locator("td[data-of]")
+        expect(cells).to_have_count(3)
+        heads = cells.evaluate_all("(all) => all.map((cell) => cell.dataset.of)")
         assert len(set(heads)) == len(heads) == 3
         assert all(len(head) <= 18 for head in heads)
 
 
 def test_tabs_stay_where_they_are_when_the_count_grows(chat: Page) -> None:
     tab = chat.locator("#jump").get_by_role("button", name="Broken")
-    before = tab.bounding_box()
+    left = "(tab) => tab.getBoundingClientRect().left"
+    before = tab.evaluate(left)
     tab.click()
     expect(chat.locator("#jump")).to_contain_text("Cases 3 of 4")
-    assert tab.bounding_box() == before
+    assert tab.evaluate(left) == before
 
 
 def test_card_says_what_was_expected(opened: Opener, base_report: Path) -> None:

@@ -142,6 +142,7 @@ def chart_ticks(page: Page) -> list[str]:
 def test_runs_over_time_are_spread_over_the_chart_with_several_ticks(history: Page, width: int) -> None:
     history.set_viewport_size({"width": width, "height": 844})
     go(history, "dataset=one")
+    expect(history.locator(".history-chart h2")).to_have_text("call.score over time")
     expect(history.locator(".history-chart .history")).to_have_attribute("width", str(1196 if width == 1440 else 314))
     points = chart_points(history)
     assert points[-1] - points[0] > 200
@@ -230,6 +231,8 @@ def test_history_is_a_report_without_cases(folder: Path, opened: Opener, tmp_pat
     page = opened(out, wait=".board tbody tr", width=390, dark=True)
     expect(page.get_by_role("heading", name="History", exact=True)).to_be_visible()
     expect(page.locator(".view-tabs")).to_have_count(0)
+    page.locator("#brand").click()
+    expect(page.get_by_role("heading", name="History", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     expect(page.locator(".board button.run-name")).to_have_count(0)
     assert '"c39"' not in out.read_text()

@@ -30,7 +30,7 @@ export function timeChart(data) {
   const isNumeric = given.every((text) => text !== "") && numbers.every(Number.isFinite);
   const names = isNumeric ? [] : [...new Set(given)].sort((a, b) => (a < b ? -1 : 1));
   const across = isNumeric ? numbers : given.map((text) => names.indexOf(text));
-  const axis = !isNumeric ? nameAxis(names) : by ? numberAxis((value) => value.toLocaleString("en", { maximumSignificantDigits: 6 })) : TIME_AXIS;
+  const axis = !isNumeric ? nameAxis(names) : by ? numberAxis(tagNumber) : TIME_AXIS;
   return chart({ ...data, runs: shown, across, axis, name: `${metric} ${by ? `by ${by}` : "over time"}`, joined: true });
 }
 
@@ -52,6 +52,11 @@ const numberAxis = (valueName) => ({
   lists: roundSteps,
   linesOf: (ticks) => ticks.map((tick) => [valueName(tick)]),
 });
+
+// `1,000`, `0.00002`, `1e+12`.
+function tagNumber(value) {
+  return Math.abs(value) < 1e9 ? value.toLocaleString("en", { maximumSignificantDigits: 6 }) : String(Number(value.toPrecision(6)));
+}
 
 function nameAxis(names) {
   const short = shortenAll(names.map(visible), 16);

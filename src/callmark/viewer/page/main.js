@@ -36,13 +36,19 @@ const pane = new CasePane(byId("case"), {
   correct: (body) => source.correct(body),
 });
 const selected = new Set(); // runs to compare
-let state = readState(location.hash);
+let state = readAddress(location.hash);
 let rows = new Uint32Array(0);
 let distinct = 0; // cases of the rows: a row is a trial
 let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
 let labelCounts = null; // of the cases that are shown
+
+// A report of the history has no other page.
+function readAddress(hash) {
+  const found = readState(hash);
+  return !source.live && source.hasHistory && !found.run ? { ...found, view: "history" } : found;
+}
 
 function scheduleDraw() {
   if (drawScheduled) return;
@@ -406,7 +412,7 @@ function start() {
   addEventListener("keydown", handleKey);
   for (const name of ["popstate", "hashchange"]) {
     addEventListener(name, () => {
-      state = readState(location.hash);
+      state = readAddress(location.hash);
       draw();
     });
   }
@@ -414,12 +420,11 @@ function start() {
   byId("skip").onclick = () => table.focus();
   byId("brand").onclick = (event) => {
     event.preventDefault();
-    change(readState(""));
+    change(readAddress(""));
   };
   addEventListener("visibilitychange", () => document.hidden && pane.save());
   addEventListener("pagehide", () => pane.sendLast());
   addEventListener("resize", () => state.view === "history" && scheduleDraw());
-  if (!source.live && source.hasHistory && !state.run) state = { ...state, view: "history" };
   draw();
   store.readList().then(() => {
     // A report opens with its run or its comparison.
