@@ -1,12 +1,13 @@
-"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, and the
-pages of docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs).
+"""Create the pictures of the README and the docs: docs/callmark.png (the report of `callmark demo`), two charts of its dataset, the
+pages of docs/how-to/triage-failures.md (a comparison, a labeled case, both on a phone in the dark, the history of some runs over time and
+by a tag), and the case of a chatbot of docs/how-to/simulate-conversations.md.
 
 The charts are those of docs/how-to/inspect-a-dataset.md. Needs a browser: tests/browser.py.
 """
 
 import contextlib
 import io
-import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser is found as in the tests
 
+from msgspec import structs
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import find_browser
 
 import callmark
 from callmark.cli.main import run
+from callmark.models.model import ModelSettings
+from callmark.runs.manifest import ModelRunInfo
 
 CHARTS = ("tools", "turns-calls")
 WIDTH, HEIGHT = 1440, 900
@@ -29,7 +33,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+    # Outside the repository, whose commit would be in the pictures.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         if status := run(["demo", "-o", folder]):
             return status
         data = [str(Path(folder, "data", name)) for name in ("train.jsonl", "valid.jsonl")]
@@ -52,8 +57,35 @@ def main() -> int:
                 act=lambda page: page.locator(".row").click(),
                 **phone,
             )
-            take(f"{address}#view=history&by=step", "history", ".history")
+            take(f"{address}#view=history&by=step", "history-by-step", ".history", height=660)
+        with viewer(over_time(Path(folder))) as address:
+            take(f"{address}#view=history", "history", ".history", height=1250)
+            take(f"{address}#view=history", "history-phone", ".history", **phone)
+        chatbot = str(Path(folder, "chatbot"))
+        subprocess.run([sys.executable, "-m", "callmark", "demo", "chatbot", "-o", chatbot], check=True, stdout=subprocess.DEVNULL)
+        careful, sloppy = (next(Path(chatbot, "runs").glob(f"{name}-*")).name for name in ("careful", "sloppy"))
+        with viewer(Path(chatbot, "runs")) as address:
+            case = f"{address}#run={sloppy}&base={careful}&change=broken&case=create-06"
+            take(case, "chatbot-case", ".at-fault")
+            take(case, "chatbot-case-phone", ".at-fault", **phone)
     return 0
+
+
+def over_time(folder: Path) -> Path:
+    """Write the runs of two weeks: a model that gets better, and one that stays as it is. The first runs are of another version."""
+    runs = folder / "weeks"
+    steps = sorted(Path(folder, "steps").glob("step-*"), key=lambda path: int(path.name.partition("-")[2]))
+    for name, models in (("assistant", steps), ("scripted-hasty", [folder / "models" / "hasty"] * 4)):
+        for number, source in enumerate(models):
+            day = 3 + number * (2 if name == "assistant" else 4)
+            copied = runs / f"{name}-2026-11-{day:02}"
+            shutil.copytree(source, copied)
+            found = callmark.Run(copied)
+            info = structs.replace(found.info, name=copied.name, created=f"2026-11-{day:02}T{9 + number:02}-30", tags={})
+            model = ModelRunInfo(name, ModelSettings(name))
+            version = "0.0.9" if day < 4 else info.callmark
+            found.folder.write(structs.replace(info, model_run=model, callmark=version))
+    return runs
 
 
 def checkpoints(folder: Path) -> Path:
@@ -65,7 +97,6 @@ def checkpoints(folder: Path) -> Path:
     )
     rows = list(zip(*(sorted(Path(file).read_text().splitlines()) for file in (hasty, perfect)), strict=True))
     random = Random(5)
-    os.chdir(folder)  # not the repository
     for step in range(100, 800, 100):
         file = folder / f"step-{step}.jsonl"
         file.write_text("\n".join(better if random.random() < step / 900 else worse for worse, better in rows))

@@ -16,12 +16,28 @@ from tests.viewer.grading_helpers import case, grade_run, predicted
 
 def test_last_label_of_each_author_counts(tmp_path: Path) -> None:
     path = str(tmp_path / LABELS)
-    for author, label in (("ann", "model"), ("bob", "unclear"), ("ann", "expectation"), ("bob", "")):
+    for author, label in (("ann", "model"), ("bob", "unclear"), ("ann", "expectation")):
         add_label(path, new_label("one", "c1", label, f"note of {author}", author))
+    add_label(path, new_label("one", "c1", "", "", "bob"))
     add_label(path, new_label("two", "c1", "model", "", "ann"))
     labels = read_labels(path).of_dataset("one")
     assert {name: (each.label, each.note) for name, each in labels["c1"].items()} == {"ann": ("expectation", "note of ann")}
     assert read_labels(path).of_dataset("three") == {}
+
+
+def test_note_without_a_label_is_kept_and_is_no_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graded = grade_run(tmp_path, [case("c3", [call("f", {})])], [predicted("c3")])
+    run, digest = Path(graded.folder.path), graded.info.dataset.digest
+    for label, note in (("model", ""), ("", "ask Lena")):
+        add_label(file_beside(run, LABELS), new_label(digest, "c3", label, note, "ann"))
+    assert callmark.graded_case(run, "c3").labels[0].note == "ask Lena"
+    assert command(["show", str(run), "--case", "c3"]) == 0
+    assert "Note: ann: ask Lena" in capsys.readouterr().out
+    with pytest.raises(BadInput) as error:
+        labeled_cases(RunFolder(run), "model")
+    assert error.value.hint == "Label cases in callmark view first."
+    with pytest.raises(BadInput):
+        labeled_cases(RunFolder(run), "")
 
 
 def test_label_holds_for_every_run_of_the_dataset(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from callmark.runs.run import Run
 from callmark.viewer.report import write_report
 from tests.browser import FLAGS, MISSING, find_browser
-from tests.viewer.example_runs import desk_run, shop_runs
+from tests.viewer.example_runs import chat_runs, desk_run, shop_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -173,6 +173,17 @@ def both_report(shop_folder: Path) -> Path:
 @pytest.fixture(scope="package")
 def desk_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report_of(desk_run(tmp_path_factory.mktemp("desk")))
+
+
+@pytest.fixture(scope="package")
+def chat_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return chat_runs(tmp_path_factory.mktemp("chat"))
+
+
+@pytest.fixture(scope="package")
+def chat_report(chat_folder: Path) -> Path:
+    """Return the report of `sloppy`, compared with `careful`."""
+    return write_report_of(chat_folder / "careful", chat_folder / "sloppy")
 
 
 @pytest.fixture(scope="package")

@@ -7,6 +7,7 @@ wrong in both.
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -103,12 +104,29 @@ DESK_CASES = ("create-chattily-02", "not-allowed-01")
 
 def desk_run(folder: Path) -> Path:
     """Simulate the sloppy chatbot on two scenarios, twice each: in the first it breaks rules and opens a ticket twice."""
+    return simulate_desk(folder, DESK_CASES, "sloppy", name="desk")
+
+
+CHAT_CASES = ("create-06", "create-chattily-02", "not-allowed-01", "with-item-04")
+
+
+def chat_runs(folder: Path) -> Path:
+    """Simulate both chatbots on four scenarios, twice each, and return the folder of the runs `careful` and `sloppy`.
+
+    `careful` is always correct. `sloppy` leaves out arguments and repeats calls: only `not-allowed-01` is correct in both.
+    """
+    for agent in ("careful", "sloppy"):
+        simulate_desk(folder, CHAT_CASES, agent, name=agent)
+    return folder / "runs"
+
+
+def simulate_desk(folder: Path, cases: Sequence[str], agent: str, *, name: str) -> Path:
     from callmark.cli.main import run
 
     desk = files("callmark.worlds") / "helpdesk"
     assert run(["synth", "--scenarios-only", "-o", str(folder / "all.jsonl")]) == 0
     rows = [json.loads(line) for line in (folder / "all.jsonl").read_text(encoding="utf-8").splitlines()]
-    write_rows(folder / "scenarios.jsonl", *(one for one in rows if one["id"] in DESK_CASES))
+    write_rows(folder / "scenarios.jsonl", *(one for one in rows if one["id"] in cases))
     settings = [
         "--system",
         str(desk / "workflow.md"),
@@ -117,7 +135,5 @@ def desk_run(folder: Path) -> Path:
         "--tools",
         f"mcp:{sys.executable} -m callmark.worlds.helpdesk",
     ]
-    callmark(
-        "simulate", folder / "scenarios.jsonl", "--agent", "sloppy", "--trials", "2", "-o", folder / "runs", "--name", "desk", *settings
-    )
-    return folder / "runs" / "desk"
+    callmark("simulate", folder / "scenarios.jsonl", "--agent", agent, "--trials", "2", "-o", folder / "runs", "--name", name, *settings)
+    return folder / "runs" / name

@@ -78,8 +78,18 @@ def test_conversations_and_empty_states_are_accessible(opened: Opener, desk_repo
     page.locator(".row").first.click()
     expect(page.locator("#case-title")).to_be_visible()
     page.locator(".case-verdict details:not([open]) > summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    page.get_by_role("button", name="arguments equal").first.click()
     assert findings(page) == []
     go(page, "run=desk&q=nothing+has+this", "#no-rows:visible")
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("width, dark", [(1440, True), (390, False)])
+def test_comparison_of_chatbots_is_accessible(opened: Opener, chat_report: Path, width: int, dark: bool) -> None:
+    page = opened(f"{chat_report.as_uri()}#run=sloppy&base=careful&q=create", width=width, dark=dark)
+    page.locator(".groups:visible").first.wait_for()
+    assert findings(page) == []
+    go(page, "run=sloppy&base=careful&case=create-06", ".at-fault:visible")
     assert findings(page) == []
 
 

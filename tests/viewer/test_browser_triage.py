@@ -44,7 +44,7 @@ def events(runs: Path) -> list[tuple[str, str, str]]:
 
 
 def test_cases_are_labeled_by_keyboard_filtered_and_counted(opened: Opener, runs: Path, address: str) -> None:
-    page = opened(f"{address}#run=base")
+    page = opened(f"{address}#run=base", wait=".row")
     page.keyboard.press("f")
     page.keyboard.press("Enter")
     page.locator(".triage").wait_for()
@@ -57,26 +57,119 @@ def test_cases_are_labeled_by_keyboard_filtered_and_counted(opened: Opener, runs
     page.keyboard.press("n")
     page.keyboard.type("first a note")
     page.keyboard.press("Escape")
-    saved(page, "Choose a label: the note is saved with it.")
+    saved(page)
     page.keyboard.press("e")
+    expect(page.get_by_role("button", name="Expectation is wrong")).to_have_attribute("aria-pressed", "true")
     saved(page)
     page.get_by_label("Another label").fill("flaky tool")
     page.keyboard.press("Enter")
+    expect(page.locator(".label-buttons [aria-pressed=true]")).to_have_count(0)
     saved(page)
-    assert events(runs) == [("s0:1", "model", ""), ("s0:3", "expectation", "first a note"), ("s0:3", "flaky tool", "first a note")]
+    note = "first a note"
+    assert events(runs) == [("s0:1", "model", ""), ("s0:3", "", note), ("s0:3", "expectation", note), ("s0:3", "flaky tool", note)]
     expect(page.locator("#triage-count")).to_have_text("model 1 · flaky tool 1 · 17 failures without a label")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
+    digest = Run(runs / "base").info.dataset.digest
+    for case, label in (("s1:5", "unclear"), ("s2:1", "expectation")):
+        add_label(str(runs / LABELS), Label(digest, case, label, author="ann"))
+    expect(page.locator("#triage-count")).to_have_text("model 1 · expectation 1 · unclear 1 · flaky tool 1 · 15 failures without a label")
     page.get_by_label("Label", exact=True).select_option("flaky tool")
     expect(page.locator(".row .cell-case")).to_have_text(["s0:3flaky tool"])
     page.get_by_label("Label", exact=True).select_option("no label")
-    expect(page.locator("#row-count")).to_have_text("17 of 36 cases")
+    expect(page.locator("#row-count")).to_have_text("15 of 36 cases")
     # The label holds for the next run of the dataset, and a second press removes it.
     page.evaluate("location.hash = 'run=tuned&case=s0%3A1'")
     expect(page.get_by_role("button", name="Model is wrong")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("m")
     saved(page, "Removed")
     assert events(runs)[-1] == ("s0:1", "", "")
+
+
+def type_note(page: Page, text: str) -> str:
+    """Type a note at once, and return what the page says of it at the same moment."""
+    said: str = page.locator("#note").evaluate(
+        """(note, text) => {
+            note.focus();
+            note.setRangeText(text);
+            note.dispatchEvent(new InputEvent("input", { bubbles: true }));
+            return document.querySelector(".save-status").textContent;
+        }""",
+        text,
+    )
+    return said
+
+
+def test_note_is_saved_while_it_is_typed_and_not_called_saved_before(opened: Opener, runs: Path, address: str) -> None:
+    page = opened(f"{address}#run=base&case=s0%3A1", wait=".triage")
+    page.keyboard.press("m")
+    saved(page)
+    assert type_note(page, "The guest never gave this ID.") == "Not saved yet"
+    saved(page)
+    assert events(runs)[-1] == ("s0:1", "model", "The guest never gave this ID.")
+    expect(page.locator("#note")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("m")  # which removes the label, and only the label
+    saved(page, "Label removed")
+    assert events(runs)[-1] == ("s0:1", "", "The guest never gave this ID.")
+    expect(page.locator("#triage-count")).to_have_text("")  # a note alone is no label
+
+
+def test_note_without_a_label_is_saved_when_its_case_is_left(opened: Opener, runs: Path, address: str) -> None:
+    page = opened(f"{address}#run=base&case=s0%3A1", wait=".triage")
+    type_note(page, "before any label")
+    page.get_by_role("button", name="Next case").click()
+    expect(page.locator("#case-title")).to_have_text("s0:3")
+    expect(page.locator("#note")).to_have_value("")
+    page.keyboard.press("k")
+    expect(page.locator("#case-title")).to_have_text("s0:1")
+    expect(page.locator("#note")).to_have_value("before any label")
+    page.reload()
+    expect(page.locator("#note")).to_have_value("before any label")
+    assert events(runs) == [("s0:1", "", "before any label")]
+
+
+def test_note_is_saved_when_the_page_is_left(opened: Opener, runs: Path, address: str) -> None:
+    page = opened(f"{address}#run=base&case=s0%3A1", wait=".triage")
+    type_note(page, "half typed")
+    page.reload()
+    page.locator(".triage").wait_for()
+    page.wait_for_function(
+        """async () => {
+            const headers = { "X-Callmark-Token": localStorage.getItem("callmark-token") };
+            return (await (await fetch("/api/labels?name=base", { headers })).text()).includes("half typed");
+        }"""
+    )
+    assert events(runs) == [("s0:1", "", "half typed")]
+
+
+def test_note_that_cannot_be_saved_is_kept_and_saved_later(opened: Opener, runs: Path, address: str) -> None:
+    page = opened(f"{address}#run=base&case=s0%3A1", wait=".triage")
+    (runs / LABELS).mkdir()
+    assert type_note(page, "kept") == "Not saved yet"
+    expect(page.locator(".save-status").first).to_contain_text("Not saved: ")
+    page.get_by_role("button", name="Next case").click()
+    expect(page.locator("#case-title")).to_have_text("s0:3")
+    page.get_by_role("button", name="Previous case").click()
+    expect(page.locator("#case-title")).to_have_text("s0:1")
+    expect(page.locator("#note")).to_have_value("kept")
+    (runs / LABELS).rmdir()
+    page.keyboard.press("m")
+    saved(page)
+    assert events(runs) == [("s0:1", "model", "kept")]
+
+
+def test_label_of_somebody_else_does_not_disturb_typing(opened: Opener, runs: Path, address: str) -> None:
+    page = opened(f"{address}#run=base&case=s0%3A1", wait=".triage")
+    type_note(page, "a long thought")
+    page.keyboard.press("Home")
+    add_label(str(runs / LABELS), Label(Run(runs / "base").info.dataset.digest, "s0:1", "unclear", "why", "ann"))
+    expect(page.locator(".said")).to_have_text("unclear ann: why")
+    expect(page.locator("#note")).to_be_focused()
+    page.keyboard.type("And ")
+    expect(page.locator("#note")).to_have_value("And a long thought")
+    saved(page)
+    assert ("s0:1", "", "And a long thought") in events(runs)
 
 
 LABEL_ALL = """([author, from, to]) => {

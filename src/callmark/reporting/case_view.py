@@ -50,8 +50,9 @@ def show_case(
     for note in grade.notes:
         print_sentence(console, Text(f"Note: {one_line(note.sentence, _MAX_LINE)}", style="dim"), indent=3)
     for label in labels:
-        said = f"{label.author or 'someone'}: {label.label}{f' ({label.note})' if label.note else ''}"
-        print_sentence(console, Text(f"Label: {one_line(said, _MAX_LINE)}", style="cyan"), indent=3)
+        kind, said = ("Label", f"{label.label}{f' ({label.note})' if label.note else ''}") if label.label else ("Note", label.note)
+        line = one_line(f"{label.author or 'someone'}: {said}", _MAX_LINE)
+        print_sentence(console, Text(f"{kind}: {line}", style="cyan"), indent=3)
     if problem:
         print_sentence(console, Text(one_line(problem, _MAX_LINE), style="yellow"), indent=3)
 

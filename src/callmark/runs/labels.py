@@ -1,7 +1,7 @@
 """Labels that people give cases, in `labels.jsonl` beside the runs: `model` (is wrong), `expectation` (is wrong), `unclear`, or their own.
 
 A label belongs to a case of a dataset, so it holds for the next run too. Each line is an event; of the events of one author on one case,
-the last counts, and one without a label removes it. Lines that are not valid are reported and skipped.
+the last counts. One without a label is a note only, and one without either removes both. Lines that are not valid are reported and skipped.
 """
 
 import os
@@ -25,7 +25,7 @@ _LABEL = re.compile(rf"[\w][\w .:/-]{{0,{MAX_LABEL - 1}}}")
 
 
 class Label(Struct, frozen=True, omit_defaults=True):
-    """What an author says of a case. `dataset` is the digest of the dataset; an empty `label` removes the label.
+    """What an author says of a case. `dataset` is the digest of the dataset. Without a `label` it is a note; without a `note` too, nothing.
 
     Attributes:
         dataset: Digest of the dataset.
@@ -58,13 +58,13 @@ class LabelFile(Struct, frozen=True):
     problems: list[str]
 
     def of_dataset(self, digest: str) -> CaseLabels:
-        """Return the labels of the cases of a dataset, by case and author, in the order in which they were given."""
+        """Return the labels and notes of the cases of a dataset, by case and author, in the order in which they were given."""
         found: dict[str, dict[str, Label]] = {}
         for event in self.events:
             if event.dataset == digest:
                 authors = found.setdefault(event.case, {})
                 authors.pop(event.author, None)
-                if event.label:
+                if event.label or event.note:
                     authors[event.author] = event
         return {case: authors for case, authors in found.items() if authors}
 
@@ -113,9 +113,9 @@ def labeled_cases(folder: RunFolder, wanted: str) -> set[str]:
     if found.problems:
         raise BadInput(found.problems[0], "Correct the line, or remove it.")
     labels = found.of_dataset(folder.read().dataset.digest)
-    cases = {case for case, authors in labels.items() if any(label.label == wanted for label in authors.values())}
+    cases = {case for case, authors in labels.items() if wanted and any(label.label == wanted for label in authors.values())}
     if not cases:
-        known = sorted({label.label for authors in labels.values() for label in authors.values()})
+        known = sorted({label.label for authors in labels.values() for label in authors.values() if label.label})
         raise BadInput(
             f"{folder}: no case has the label {wanted!r}",
             f"Its cases have: {', '.join(known)}." if known else "Label cases in callmark view first.",

@@ -29,6 +29,7 @@ def history_entry(name: str, info: Manifest, summary: Summary | None) -> dict[st
     return {
         "name": truncate(name, MAX_ID),
         "label": truncate(model_run.label if model_run else info.name, MAX_ID),
+        "model": truncate(model_run.label, MAX_ID) if model_run else "",
         "created": truncate(info.created, MAX_ID),
         "dataset": truncate(PurePath(info.dataset.name).name or info.dataset.name, MAX_ID),
         "digest": truncate(info.dataset.digest, MAX_ID),

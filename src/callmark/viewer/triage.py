@@ -26,7 +26,7 @@ _MAX_PROBLEMS = 5
 
 
 class LabelRequest(Struct, forbid_unknown_fields=True):
-    """A label for a case of a run, named by its id on the page and its trial. An empty label removes it."""
+    """A label for a case of a run, named by its id on the page and its trial. Without a label only the note is kept."""
 
     run: str
     case: str

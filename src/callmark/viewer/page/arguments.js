@@ -4,11 +4,13 @@
 import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
-import { argumentText, breakable, callCode, code, counted, prose, visible } from "./text.js";
+import { argumentText, breakable, callCode, code, counted, prose, shortenAll, visible } from "./text.js";
 
 export const MAX_VALUE = 20_000; // characters of a value that are compared and shown
 const FOLDED_VALUE = 600;
 const MAX_ARGUMENTS = 200;
+const MIN_FOLDED = 3; // equal arguments
+const MAX_TITLE = 18; // characters of a run above a value on a phone
 
 // Maps the index of each expected call to the actual call shown next to it: its pair, else the call that a fault names instead.
 export function alignCalls(result) {
@@ -20,7 +22,8 @@ export function alignCalls(result) {
   return aligned;
 }
 
-export function callBlock(expectedCall, columns, actualIndexes, index, title) {
+// With `fold`, the arguments that are equal in every column are folded, so that those at fault are seen first.
+export function callBlock(expectedCall, columns, actualIndexes, index, { title, fold }) {
   const actualCalls = columns.map(({ result }, column) =>
     actualIndexes[column] === undefined ? null : result.actual[actualIndexes[column]],
   );
@@ -64,7 +67,9 @@ export function callBlock(expectedCall, columns, actualIndexes, index, title) {
         ],
       ]
     : [];
-  return argumentTable(title, columns, [tool, ...rows, ...malformed]);
+  const equalRows = fold ? rows.filter(({ isEqual }) => isEqual) : [];
+  const hidden = equalRows.length < MIN_FOLDED ? [] : equalRows;
+  return argumentTable(title, columns, [tool, ...rows.filter((row) => !hidden.includes(row)), ...malformed], hidden);
 }
 
 // Returns a test for argument names. The faults say which arguments of a paired call are wrong: values that are written differently may
@@ -113,7 +118,7 @@ function argumentRow(name, expectedCall, actualCalls, faulty, equal) {
     const wrong = faulty[column](name);
     if (!has(call)) return { cell: expected === null ? plainValue("") : labelCell("missing", wrong ? "wrong" : ""), wrong };
     const actual = argumentText(call, name, true);
-    if (actual === expected) return { cell: equal(actual) };
+    if (actual === expected) return { cell: equal(actual), isEqual: true };
     if (!wrong) return { cell: equalValue(actual) };
     if (expected === null)
       return { cell: el("div", {}, markedValue([[actual, true]], "wrong", actual), labelCell("not expected", "wrong")), wrong };
@@ -125,11 +130,19 @@ function argumentRow(name, expectedCall, actualCalls, faulty, equal) {
     expected === null
       ? labelCell("none", "")
       : (left ?? (cells.some(({ wrong }) => wrong) ? markedValue([[expected, false]], "right", expected) : equalValue(expected)));
-  return [name, expectedCell, ...cells.map(({ cell }) => cell)];
+  return Object.assign([name, expectedCell, ...cells.map(({ cell }) => cell)], { isEqual: cells.every(({ isEqual }) => isEqual) });
 }
 
-function argumentTable(title, columns, rows) {
+function argumentTable(title, columns, rows, equalRows) {
   const titled = columns.length > 1;
+  const names = shortenAll(columns.map(({ title: name }) => visible(name)), MAX_TITLE);
+  const row = ([name, ...cells], at) =>
+    el(
+      "tr",
+      { class: at === 0 ? "tool-row" : "" },
+      el("th", { scope: "row" }, breakable(name)),
+      cells.map((cell, index) => el("td", { "data-of": index && titled ? names[index - 1] : null }, cell)),
+    );
   return el(
     "table",
     { class: titled ? "arguments many" : "arguments" },
@@ -145,19 +158,20 @@ function argumentTable(title, columns, rows) {
         columns.map(({ title: name }) => el("th", { scope: "col" }, titled ? prose(name) : "Actual")),
       ),
     ),
-    el(
-      "tbody",
-      {},
-      rows.map(([name, ...cells], row) =>
-        el(
-          "tr",
-          { class: row === 0 ? "tool-row" : "" },
-          el("th", { scope: "row" }, breakable(name)),
-          cells.map((cell, index) => el("td", { "data-of": index && titled ? visible(columns[index - 1].title) : null }, cell)),
-        ),
-      ),
-    ),
+    el("tbody", {}, rows.map(row)),
+    equalRows.length ? equalPart(equalRows, columns.length + 2, row) : null,
   );
+}
+
+// The equal arguments as a part of the table that a click unfolds.
+function equalPart(rows, width, row) {
+  const part = el("tbody", { class: "equal-rows", hidden: true }, rows.map((each) => row(each, -1)));
+  const button = el("button", { type: "button", class: "quiet-button more", "aria-expanded": "false", onclick: () => unfold(part.hidden) }, counted(rows.length, "argument"), " equal");
+  const unfold = (open) => {
+    part.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+  };
+  return [el("tbody", { class: "equal-count" }, el("tr", {}, el("td", { colspan: width }, button))), part];
 }
 
 export function plainValue(text) {
@@ -196,23 +210,19 @@ function markedValue(pieces, tone, whole) {
   );
 }
 
-export function extraCalls(columns, extras, expected) {
+// Calls that were not expected, one list for each column.
+export function extraCalls(columns, extras, none) {
   return el(
     "div",
-    { class: "extras" },
-    el("h3", {}, expected ? "Extra calls" : "No call expected"),
-    el(
-      "div",
-      { class: "side-by-side" },
-      columns.map(({ title, result }, index) =>
-        el(
-          "div",
-          {},
-          columns.length > 1 ? prose(title, "small") : null,
-          extras[index].length
-            ? extras[index].slice(0, 50).map((call) => callCode(call))
-            : el("span", { class: "none" }, result.error ? "error" : expected ? "none" : "no call ✓"),
-        ),
+    { class: "side-by-side" },
+    columns.map(({ title, result }, index) =>
+      el(
+        "div",
+        {},
+        columns.length > 1 ? prose(title, "small") : null,
+        extras[index].length
+          ? extras[index].slice(0, 50).map((call) => callCode(call))
+          : el("span", { class: "none" }, result.error ? "error" : none),
       ),
     ),
   );

@@ -14,11 +14,13 @@ export class CasePane {
     this.shown = "";
     this.focusNext = false; // whether to focus the case when it is drawn
     this.highlightNext = null; // the message and value to highlight when it is drawn
+    this.unsaved = new Map(); // panels of cases that were left before everything in them was saved
   }
 
   show({ state, cases, runs, labels, triage, complete }) {
     this.triageData = triage;
     this.box.hidden = !state.case;
+    if (this.triage && this.triage.key !== panelKey(cases.run.name, state.case)) this.leave();
     if (!state.case) {
       this.key = this.shown = "";
       this.box.replaceChildren();
@@ -79,26 +81,49 @@ export class CasePane {
       }),
     );
     if (this.focusNext) this.box.querySelector("#case-title").focus();
-    if (shown === this.shown) this.conversation?.scrollTo(0, scroll);
-    else scrollToDecision(this.conversation);
+    if (shown === this.shown && transcript === this.transcript) this.conversation?.scrollTo(0, scroll);
+    else scrollToFault(this.conversation);
     if (this.highlightNext) this.box.querySelector(".conversation-box")?.highlight(...this.highlightNext);
     if (shown !== this.shown) this.onOpen();
     this.focusNext = false;
     this.highlightNext = null;
-    this.shown = shown;
+    Object.assign(this, { shown, transcript });
+  }
+
+  // Saves what was typed in the case that is left. If that fails, it is still there when the case is opened again.
+  async leave() {
+    const panel = this.triage;
+    this.triage = null;
+    this.unsaved.set(panel.key, panel);
+    await panel.save();
+    if (panel.isUnsaved) this.report(new Error(`The note of ${panel.id} is not saved. ${panel.status.textContent}`));
+    else if (this.unsaved.get(panel.key) === panel) this.unsaved.delete(panel.key);
+  }
+
+  save() {
+    this.triage?.save();
+  }
+
+  sendLast() {
+    for (const panel of new Set([this.triage, ...this.unsaved.values()])) panel?.sendLast();
   }
 
   triagePanel(cases, row, columns, results) {
     const labels = this.triageData;
     if (!labels) return null;
     const [id, trial] = [cases.id[row], cases.trial[row]];
+    const key = panelKey(cases.run.name, id);
+    const previous = this.triage?.key === key ? this.triage : (this.unsaved.get(key) ?? null);
+    this.unsaved.delete(key);
     const at = columns.findIndex(({ run }) => run === cases.run.name);
     const actual = results[at]?.actual?.filter((call) => call.arguments).map((call) => ({ name: call.name, arguments: call.arguments }));
     return new TriagePanel({
       id,
+      key,
       labels,
+      previous,
       known: [...new Set(Object.values(labels.labels).flatMap((given) => given.map(({ label }) => label)))].slice(0, 200),
-      save: (label, note) => this.label(cases.run.name, id, trial, label, note),
+      send: (label, note) => this.label(cases.run.name, id, trial, label, note),
       correct: labels.writable ? (calls, also) => this.correct({ run: cases.run.name, case: id, trial, calls, also }) : null,
       suggested: JSON.stringify(actual ?? [], null, 2),
       isCorrected: labels.corrected.includes(id),
@@ -116,11 +141,15 @@ export class CasePane {
   }
 }
 
-// Only if the conversation has its own scroll bar; on a narrow screen, the verdict comes first.
-function scrollToDecision(pane) {
-  const decision = pane?.querySelector(".decision");
-  if (decision && pane.scrollHeight > pane.clientHeight)
-    pane.scrollTop = decision.offsetTop + decision.offsetHeight - pane.clientHeight + 24;
+// The case of another trial is the same case.
+const panelKey = (run, id) => `${run} ${id}`;
+
+// To the decision point, or to the first message at fault, if the conversation has its own scroll bar: on a narrow screen, the verdict comes first.
+function scrollToFault(pane) {
+  if (!pane || pane.scrollHeight <= pane.clientHeight) return;
+  const [decision, message] = [pane.querySelector(".decision"), pane.querySelector(".at-fault")];
+  if (decision) pane.scrollTop = decision.offsetTop + decision.offsetHeight - pane.clientHeight + 24;
+  else if (message) pane.scrollTop = message.offsetTop - pane.clientHeight / 4;
 }
 
 async function copy(event) {

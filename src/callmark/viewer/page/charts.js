@@ -3,9 +3,9 @@
 // chart are one Tab stop; arrow keys move between them.
 
 import { el, rovingFocus, svg } from "./dom.js";
-import { number, prose, shortenAll, signed, visible } from "./text.js";
+import { breakable, number, prose, shortenAll, signed, visible } from "./text.js";
 
-const MAX_BAR_LABEL = 26; // characters
+const MAX_BAR_LABEL = 48; // characters, on one line or two
 
 // Horizontal bars: [{patch, label, title, value (0 to 1), caption, before}]. `before`, the baseline's value, is drawn as a tick. A bar
 // without a patch is not a button. Labels are shortened to `width` characters; a `note` is shown below a label.
@@ -24,10 +24,11 @@ export function bars(entries, { toggle, mono = false, width = MAX_BAR_LABEL }) {
         ? svg("line", { class: "baseline-tick", x1: entry.before * 100, x2: entry.before * 100, y1: 0, y2: 10 })
         : null,
     );
+    const name = breakable(labels[at], { dir: "auto", class: mono ? "bar-name mono" : "bar-name" });
     const inside = [
       entry.note
-        ? el("span", { class: "bar-text" }, prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }), prose(entry.note, "small", { class: "bar-name" }))
-        : prose(labels[at], "span", { class: mono ? "bar-name mono" : "bar-name" }),
+        ? el("span", { class: "bar-text" }, name, prose(entry.note, "small", { class: "bar-name" }))
+        : name,
       drawing,
       el("span", { class: "bar-number" }, entry.caption),
     ];

@@ -4,7 +4,7 @@
 import { el } from "./dom.js";
 import { folded, clearMarks, markText } from "./fold.js";
 import { empty } from "./panels.js";
-import { brief, callCode, counted, cut, prose } from "./text.js";
+import { brief, callCode, counted, cut, labelWords, prose } from "./text.js";
 
 const FOLDED_TEXT = { system: 240, developer: 240, tool: 480 }; // characters shown before unfolding, by role
 const FOLDED_OTHER_TEXT = 1200;
@@ -26,7 +26,8 @@ export function conversationView(result) {
   if (!messages.length)
     return empty(result.prompt_length === null ? "This conversation has no transcript." : "This case has no messages.", "");
   const promptLength = prompt.length;
-  const views = messages.map((message, index) => () => messageView(message, index));
+  const faults = result.prompt_length === null ? faultMessages(result) : new Map();
+  const views = messages.map((message, index) => () => messageView(message, index, faults.get(index)));
   const list = el("ol", { class: "messages" });
   const start = Math.max(0, promptLength - MAX_MESSAGES);
   if (start) {
@@ -70,18 +71,38 @@ export function conversationView(result) {
   return box;
 }
 
-function messageView(message, index) {
+// The message with the n-th call of a conversation; null if there is none.
+export function messageOfCall(messages, index) {
+  if (index === null || index === undefined || !messages) return null;
+  let before = 0;
+  for (let at = 0; at < messages.length; at += 1) {
+    before += messages[at].calls?.length ?? 0;
+    if (before > index) return at;
+  }
+  return null;
+}
+
+// The messages of a simulated conversation with the calls at fault, and the kinds of the faults; then those that a note names.
+function faultMessages(result) {
+  const found = new Map();
+  const add = (message, words) => message !== null && message !== undefined && found.set(message, [...new Set([...(found.get(message) ?? []), words])]);
+  for (const { kind, actual_index: index } of result.faults) add(messageOfCall(result.messages, index), labelWords(kind));
+  if (!found.size) for (const { kind, message } of result.notes) add(message, labelWords(kind));
+  return found;
+}
+
+function messageView(message, index, faults) {
   const length = FOLDED_TEXT[message.role] ?? FOLDED_OTHER_TEXT;
   const speaker = message.role === "tool" && message.name ? `tool · ${brief(message.name)}` : brief(message.role);
   const text = message.role === "tool" ? indentJson(message.text) : message.text;
   return el(
     "li",
     {
-      class: `message ${["system", "developer", "user", "assistant", "tool"].includes(message.role) ? message.role : "other"}`,
+      class: `message ${["system", "developer", "user", "assistant", "tool"].includes(message.role) ? message.role : "other"} ${faults ? "at-fault" : ""}`,
       "data-message": index,
       tabindex: -1,
     },
-    el("span", { class: "role" }, speaker, el("span", { class: "message-number" }, String(index))),
+    el("span", { class: "role" }, speaker, faults ? el("span", { class: "wrong-label" }, faults.join(", ")) : null, el("span", { class: "message-number" }, String(index))),
     text ? folded(text, length, { attributes: { class: message.role === "tool" ? "message-text mono" : "message-text" } }) : null,
     (message.calls ?? []).map((call) => el("div", { class: "call-line" }, el("span", { class: "call-label" }, "Call"), callCode(call))),
   );

@@ -1,12 +1,14 @@
 // Search, filters, and active filters as chips. In: the run and the state; out: elements that call `change(patch)`.
 
-import { SCORE_BANDS, UNLABELED } from "./cases.js";
+import { SCORE_BANDS, UNLABELED, groupKey } from "./cases.js";
 import { el } from "./dom.js";
+import { groupWords } from "./group_panel.js";
 import { FILTERS } from "./state.js";
 import { labelWords, originWords, shortenAll, shortenMiddle, visible, words } from "./text.js";
 
 const MAX_OPTIONS = 1000; // a longer list is searched instead
-const MAX_OPTION_LABEL = 60; // characters
+const MAX_OPTION_LABEL = 26; // characters: as many as a closed list shows
+const MAX_CHIP = 60;
 const SORTS = [
   ["file", "Dataset order"],
   ["score", "Lowest score first"],
@@ -139,22 +141,30 @@ const CHIP_LABELS = {
   time: (value) => ["Latency", value],
   ending: (value) => ["Ending", words(value)],
   origin: (value) => ["Value", originWords(value)],
-  group: (value) => ["Group", value],
+  group: (value, groups) => ["Group", groupText(value, groups)],
   label: (value) => ["Label", value],
   q: (value) => ["Search", value],
 };
 
-// The active filters as buttons that remove them; none if the table is not filtered.
-export function filterChips(state, change, clear) {
+// `get_order order_id · Wrong value, hallucinated`: the words of the bar that set the filter.
+function groupText(key, groups) {
+  const parts = groups.find((each) => groupKey(each) === key);
+  if (!parts) return words(key);
+  const { where, what } = groupWords(parts);
+  return [shortenMiddle(visible(where), MAX_CHIP), what].filter(Boolean).join(" · ");
+}
+
+// The active filters as buttons that remove them; none if the table is not filtered. `groups` are the groups of failures of the run.
+export function filterChips(state, groups, change, clear) {
   const set = [...FILTERS, "q"].filter((key) => state[key]);
   if (!set.length) return [];
   const chips = set.map((key) => {
-    const [name, value] = CHIP_LABELS[key](state[key]);
+    const [name, value] = CHIP_LABELS[key](state[key], groups);
     return el(
       "button",
       { type: "button", class: "chip", "data-key": `chip ${key}`, onclick: () => change({ [key]: "" }) },
       el("span", { class: "chip-name" }, name),
-      el("bdi", {}, shortenMiddle(visible(value), MAX_OPTION_LABEL)),
+      el("bdi", {}, shortenMiddle(visible(value), 2 * MAX_CHIP)),
       el("span", { class: "chip-x", "aria-hidden": "true" }, "×"),
       el("span", { class: "visually-hidden" }, "Remove this filter"),
     );

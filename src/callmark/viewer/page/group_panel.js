@@ -2,20 +2,24 @@
 
 import { bars } from "./charts.js";
 import { el } from "./dom.js";
-import { groupKey } from "./cases.js";
+import { CHANGES, groupKey } from "./cases.js";
 import { empty, panel } from "./panels.js";
-import { counted, labelWords, originWords } from "./text.js";
+import { counted, labelWords, originWords, rowNoun } from "./text.js";
 
 const MAX_GROUP_LABEL = 60; // characters
 const MAX_GROUPS = 5; // before the others are unfolded
 const MAX_MORE = 60;
 
-// The groups of the failures, largest first: [{key, label, title, n}]. With `broken`, only failures that the baseline does not have.
-function failureGroups(cases, broken) {
+// What the failures of a change are called, and what is said if there are none (nothing: then the panel is left out).
+const PANELS = { "": ["Similar failures", "No failures."], broken: ["What broke", "Nothing broke."], "both wrong": ["Wrong before too", ""] };
+
+// The groups of the failures, largest first: [{key, label, title, n}]. With `change`, only failures that changed so from the baseline.
+function failureGroups(cases, change) {
+  const wanted = CHANGES.indexOf(change);
   const counts = new Map();
   for (let at = 0; at < cases.count; at += 1) {
     const group = cases.group[at];
-    if (group >= 0 && (!broken || cases.change[at] === 3)) counts.set(group, (counts.get(group) ?? 0) + 1);
+    if (group >= 0 && (!change || cases.change[at] === wanted)) counts.set(group, (counts.get(group) ?? 0) + 1);
   }
   const { groups } = cases.run.names;
   return [...counts].map(([group, n]) => ({ key: groupKey(groups[group]), n, ...groupWords(groups[group]) })).sort((a, b) => b.n - a.n);
@@ -28,18 +32,19 @@ export function groupWords([kind, tool, actual, argument, origin]) {
   return { where, what };
 }
 
-export function groupPanel(cases, broken, jump) {
-  const groups = failureGroups(cases, broken);
-  const title = broken ? "What broke" : "Similar failures";
-  if (!groups.length) return panel(title, "groups", empty(broken ? "Nothing broke." : "No failures.", ""));
+export function groupPanel(cases, change, jump) {
+  const groups = failureGroups(cases, change);
+  const [title, none] = PANELS[change];
+  if (!groups.length) return none ? panel(title, "groups", empty(none, "")) : null;
   const highest = groups[0].n;
+  const noun = rowNoun(cases.run);
   const list = (shown) =>
     bars(
       shown.map(({ key, where, what, n }) => ({
-        patch: broken ? { group: key, change: "broken" } : { group: key },
+        patch: change ? { group: key, change } : { group: key },
         label: where || what,
         note: where ? what : "",
-        title: `${[where, what].filter(Boolean).join(": ")}: ${counted(n, "case")}`,
+        title: `${[where, what].filter(Boolean).join(": ")}: ${counted(n, noun)}`,
         value: n / highest,
         caption: el("b", {}, n.toLocaleString("en")),
       })),
@@ -48,7 +53,7 @@ export function groupPanel(cases, broken, jump) {
   return panel(
     title,
     "groups",
-    el("p", { class: "hint" }, `${counted(groups.length, "group")}: the same tool, argument and origin of the value. A click opens the cases of a group.`),
+    el("p", { class: "hint" }, `${counted(groups.length, "group")}: the same tool, argument and origin of the value, with the number of ${noun}s. A click opens a group.`),
     list(groups.slice(0, MAX_GROUPS)),
     groups.length > MAX_GROUPS
       ? el("details", {}, el("summary", {}, `${counted(groups.length - MAX_GROUPS, "more group")}`), list(groups.slice(MAX_GROUPS, MAX_GROUPS + MAX_MORE)))

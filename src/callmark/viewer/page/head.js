@@ -3,7 +3,9 @@
 import { el } from "./dom.js";
 import { runProgress } from "./runs.js";
 import { readState } from "./state.js";
-import { counted, prose, visible } from "./text.js";
+import { counted, prose, shortenAll, visible } from "./text.js";
+
+const MAX_RUN = 34; // characters of a run in a picker
 
 // Another run opens without the current filters, but with the same baseline.
 export function runPicker({ labels, list, bases, state, change }) {
@@ -20,10 +22,11 @@ export function runPicker({ labels, list, bases, state, change }) {
 }
 
 function picker(label, key, entries, chosen, choose) {
+  const names = shortenAll(entries.map(([, name]) => visible(name)), MAX_RUN);
   const select = el(
     "select",
     { "aria-label": label, "data-key": key, onchange: (event) => choose(event.target.value) },
-    entries.map(([value, name]) => el("option", { value }, visible(name))),
+    entries.map(([value], at) => el("option", { value }, names[at])),
   );
   select.value = chosen;
   return select;

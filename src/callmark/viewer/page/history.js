@@ -2,7 +2,7 @@
 // and the state; out: elements. Runs graded by another version than the newest are marked: their numbers may mean something else.
 
 import { el } from "./dom.js";
-import { MAX_SERIES, costChart, timeChart } from "./history_charts.js";
+import { MAX_SERIES, NO_MODEL, costChart, timeChart } from "./history_charts.js";
 import { empty, panel } from "./panels.js";
 import { formatTime } from "./runs.js";
 import { brief, counted, interval, number, prose, seconds, visible } from "./text.js";
@@ -16,7 +16,7 @@ export function historyView(entries, { state, change, width, open }) {
   const all = state.dataset === ALL_DATASETS;
   const ofDataset = entries.filter((run) => run.digest === digest);
   const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (run) => (!state.model || run.label === state.model) && words.every((word) => searchText(run).includes(word));
+  const matches = (run) => (!state.model || (run.model || NO_MODEL) === state.model) && words.every((word) => searchText(run).includes(word));
   const charted = ofDataset.filter(matches);
   const ranked = (all ? entries : ofDataset).filter(matches);
   const reference = newest(ofDataset);
@@ -26,17 +26,16 @@ export function historyView(entries, { state, change, width, open }) {
   const by = tags.includes(state.by) ? state.by : "";
   const references = new Map(datasets.map(([each]) => [each, newest(entries.filter((run) => run.digest === each))]));
   const differing = (run) => incomparable(run, references.get(run.digest));
-  // Runs without a model have a name of their own each: then all of them are one series.
-  const names = [...new Set(charted.map(({ label }) => label))];
-  const labels = names.length === charted.length ? [""] : names;
-  const seriesOf = (run) => (labels[0] === "" ? "" : run.label);
+  const seriesOf = (run) => run.model; // runs without a model are one series
+  const labels = [...new Set(charted.map(seriesOf))];
+  const models = [...new Set((all ? entries : ofDataset).map(({ model }) => model || NO_MODEL))];
   const data = { seriesOf, runs: charted, metric, by, labels, differing, width, open };
   return [
     el(
       "div",
       { class: "filters", role: "search" },
       historyChoice("Dataset", "dataset", [...datasets.map(([value, name]) => [value, datasets.filter(([, other]) => other === name).length > 1 ? `${name} · ${value.slice(-6)}` : name]), ...(datasets.length > 1 ? [[ALL_DATASETS, "All datasets in the leaderboard"]] : [])], all ? ALL_DATASETS : digest, change),
-      historyChoice("Model", "model", [["", "All models"], ...[...new Set((all ? entries : ofDataset).map(({ label }) => label))].map((label) => [label, label])], state.model, change),
+      historyChoice("Model", "model", [["", "All models"], ...models.map((name) => [name, name])], state.model, change),
       historyChoice("Metric", "metric", metrics.map((name) => [name, name]), metric, change),
       historyChoice("Order", "by", [["", "Over time"], ...tags.map((tag) => [tag, `By ${tag}`])], by, change),
       el("input", { type: "search", class: "search history-search", id: "search", "data-key": "history search", "aria-label": "Search runs, tags, branches and commits", placeholder: "Search", value: state.q, onfocus: (event) => event.target.setSelectionRange(state.q.length, state.q.length), oninput: (event) => change({ q: event.target.value }, true) }),
@@ -157,11 +156,19 @@ function boardRow(run, { metric, open, why, all }) {
       el("small", {}, [run.name === run.label ? "" : visible(run.name), all ? visible(run.dataset) : "", brief(tags.join(", "), 120)].filter(Boolean).join(" · ")),
       why ? el("small", { class: "caution" }, `Not comparable: ${visible(why)}`) : null,
     ),
-    el("td", {}, el("b", {}, number(mean, 3)), " ", el("small", {}, interval(low, high)), run.status === "running" ? el("small", {}, " so far") : null),
-    el("td", {}, rate === null ? "–" : [number(rate, 3), el("small", {}, ` ${interval(rateLow, rateHigh)}`), el("small", {}, ` k = ${run.trials}`)]),
-    el("td", {}, run.cost === null ? "–" : `$${number(run.cost)}`),
-    el("td", {}, run.seconds === null ? "–" : seconds(run.seconds)),
-    el("td", {}, formatTime(run.created)),
-    el("td", {}, run.commit ? [el("code", {}, visible(run.commit.commit.slice(0, 8))), " ", prose(run.commit.branch), run.commit.dirty ? el("small", {}, " with changes") : null] : "–"),
+    cell("score", mean === null ? null : [el("b", {}, number(mean, 3)), " ", el("small", {}, interval(low, high)), run.status === "running" ? el("small", {}, " so far") : null]),
+    cell("pass", rate === null ? null : [number(rate, 3), el("small", {}, ` ${interval(rateLow, rateHigh)}`), el("small", {}, ` k = ${run.trials}`)]),
+    cell("cost", run.cost === null ? null : `$${number(run.cost)}`),
+    cell("seconds", run.seconds === null ? null : seconds(run.seconds)),
+    cell("created", formatTime(run.created)),
+    cell("commit", run.commit && [el("code", {}, visible(run.commit.commit.slice(0, 8))), " ", prose(run.commit.branch), run.commit.dirty ? el("small", {}, " with changes") : null]),
   );
+}
+
+const CLEAR_CELLS = ["score", "created", "commit"]; // which say what they are without a head
+
+// On a narrow screen a row is a card: its cells carry their heads, and those without a value are left out.
+function cell(name, content) {
+  const [, label] = COLUMNS.find(([each]) => each === name);
+  return content ? el("td", { "data-head": CLEAR_CELLS.includes(name) ? null : label }, content) : el("td", { class: "missing" }, "–");
 }

@@ -36,12 +36,19 @@ const pane = new CasePane(byId("case"), {
   correct: (body) => source.correct(body),
 });
 const selected = new Set(); // runs to compare
-let state = readState(location.hash);
+let state = readAddress(location.hash);
 let rows = new Uint32Array(0);
+let distinct = 0; // cases of the rows: a row is a trial
 let drawnInputs = {}; // the inputs of each part when it was last drawn, so that only changed parts are drawn again
 let scrollBefore = 0; // the scroll position before a case was opened
 let drawScheduled = false;
 let labelCounts = null; // of the cases that are shown
+
+// A report of the history has no other page.
+function readAddress(hash) {
+  const found = readState(hash);
+  return !source.live && source.hasHistory && !found.run ? { ...found, view: "history" } : found;
+}
 
 function scheduleDraw() {
   if (drawScheduled) return;
@@ -118,7 +125,7 @@ function draw() {
     else if (store.list)
       redraw(
         byId("run-list"),
-        source.hasHistory ? listTabs() : null,
+        listTabs(),
         runList(store.list, labels, selected, {
           open: (name) => change({ ...readState(""), run: name }),
           compare: compareSelected,
@@ -130,10 +137,11 @@ function draw() {
   drawRun(labels);
 }
 
-// Runs and history are two views of the same folder.
+// Runs and history are two views of the same folder. A report has one of them.
 function listTabs() {
+  if (!source.live) return null;
   const tab = (view, name) => el("button", { type: "button", "data-key": `view ${view}`, "aria-pressed": String(state.view === view), onclick: () => change({ ...readState(""), view }) }, name);
-  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, source.live ? tab("", "Runs") : null, tab("history", "History"));
+  return el("div", { class: "segments view-tabs", role: "group", "aria-label": "View" }, tab("", "Runs"), tab("history", "History"));
 }
 
 function drawHistory() {
@@ -171,8 +179,8 @@ function drawRun(labels) {
   const { cases } = entry;
   if (cases && entry.complete) compareCases(cases, base?.complete ? base.cases : null);
   const valid = comparison?.problem ? null : comparison;
-  drawIfChanged("overview", [entry.run, entry.complete, cases?.count, valid, valid && JSON.stringify([...labels])], () => {
-    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, labels, toggle, jump };
+  drawIfChanged("overview", [entry.run, entry.complete, cases?.count, base?.complete, valid, valid && JSON.stringify([...labels])], () => {
+    const shown = { run: entry.run, cases: entry.complete ? cases : null, comparison: valid, changed: Boolean(base?.complete), labels, toggle, jump };
     redraw(byId("overview"), overview(shown));
     redraw(byId("charts"), charts(shown));
   });
@@ -180,7 +188,8 @@ function drawRun(labels) {
   const run = cases?.run ?? entry.run;
   if (cases && entry.labels)
     drawIfChanged("labels", [cases, entry.labels], () => {
-      cases.labels = new Map(Object.entries(entry.labels.labels));
+      const given = Object.entries(entry.labels.labels).map(([id, labels]) => [id, labels.filter(({ label }) => label)]); // others are notes
+      cases.labels = new Map(given.filter(([, labels]) => labels.length));
     });
   if (cases) drawIfChanged("counted labels", [cases, cases.count, cases.labels], () => (labelCounts = labelParts(cases)));
   const given = cases ? labelCounts : { labels: [], unlabeled: 0 };
@@ -199,7 +208,7 @@ function drawRun(labels) {
   byId("filters").firstChild.update(state);
   redraw(
     byId("chips"),
-    filterChips(state, change, () => change(withoutFilters())),
+    filterChips(state, run.names.groups, change, () => change(withoutFilters())),
   );
   if (!cases) return;
   byId("triage-count").textContent = given.labels.length ? triageSentence(given) : "";
@@ -232,11 +241,11 @@ function drawRows(cases, entry, isCompared) {
   const fresh = drawIfChanged("selection", [cases.run.name, ...filters], () => {});
   drawIfChanged("rows", [cases, cases.count, drawnInputs.changes, state.label && cases.labels, ...filters], () => {
     rows = cases.select(state);
+    distinct = entry.run.trials > 1 ? countCases(cases, rows) : rows.length;
   });
-  byId("row-count").textContent =
-    rows.length === cases.count ? counted(cases.count, "case") : `${rows.length.toLocaleString("en")} of ${counted(cases.count, "case")}`;
+  byId("row-count").textContent = rowCount(cases, entry.run);
   if (!entry.complete && cases.count < cases.total) byId("row-count").append(` · loading ${cases.total.toLocaleString("en")}…`);
-  drawJump(cases, isFiltered());
+  drawJump(entry.run.trials > 1 ? allCases(cases) : cases.count, isFiltered());
   byId("no-rows").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
   if (!rows.length) redraw(byId("no-rows"), noRows(cases, entry));
@@ -252,21 +261,44 @@ function drawRows(cases, entry, isCompared) {
   });
 }
 
+// `61 of 162 trials (23 of 54 cases)`; without trials a row is a case.
+function rowCount(cases, run) {
+  const part = (shown, all, noun) => (rows.length === cases.count ? counted(all, noun) : `${shown.toLocaleString("en")} of ${counted(all, noun)}`);
+  if (run.trials < 2) return part(rows.length, cases.count, "case");
+  return `${part(rows.length, cases.count, "trial")} (${part(distinct, allCases(cases), "case")})`;
+}
+
+function countCases(cases, of) {
+  const ids = new Set();
+  for (const at of of) ids.add(cases.id[at]);
+  return ids.size;
+}
+
+const countedCases = new WeakMap(); // by cases, until rows are added
+
+function allCases(cases) {
+  const last = countedCases.get(cases);
+  if (last?.rows === cases.count) return last.n;
+  const n = new Set(cases.id).size;
+  countedCases.set(cases, { rows: cases.count, n });
+  return n;
+}
+
 function isFiltered() {
   return [...FILTERS, "q"].some((key) => state[key]);
 }
 
-// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered.
-function drawJump(cases, filtered) {
-  drawIfChanged("jump", [rows.length, cases.count, filtered, Boolean(state.base)], () => {
+// The parts of the page, always within reach; the number of cases says at once what a click on a chart has filtered. What it widens comes last.
+function drawJump(total, filtered) {
+  drawIfChanged("jump", [distinct, total, filtered, Boolean(state.base)], () => {
     const part = (id, name) => el("button", { type: "button", "data-key": `jump ${id}`, onclick: () => showPart(id) }, name);
-    const all = cases.count.toLocaleString("en");
+    const all = total.toLocaleString("en");
     redraw(
       byId("jump"),
       part("main", "Summary"),
-      part("cases", ["Cases ", el("b", {}, filtered ? `${rows.length.toLocaleString("en")} of ${all}` : all)]),
       el("button", { type: "button", "data-key": "jump failures", "aria-keyshortcuts": "f", onclick: showFailures }, state.base ? "Broken" : "Failures"),
       part("charts", "Charts"),
+      part("cases", ["Cases ", el("b", {}, filtered ? `${distinct.toLocaleString("en")} of ${all}` : all)]),
     );
   });
 }
@@ -380,7 +412,7 @@ function start() {
   addEventListener("keydown", handleKey);
   for (const name of ["popstate", "hashchange"]) {
     addEventListener(name, () => {
-      state = readState(location.hash);
+      state = readAddress(location.hash);
       draw();
     });
   }
@@ -388,10 +420,11 @@ function start() {
   byId("skip").onclick = () => table.focus();
   byId("brand").onclick = (event) => {
     event.preventDefault();
-    change(readState(""));
+    change(readAddress(""));
   };
+  addEventListener("visibilitychange", () => document.hidden && pane.save());
+  addEventListener("pagehide", () => pane.sendLast());
   addEventListener("resize", () => state.view === "history" && scheduleDraw());
-  if (!source.live && source.hasHistory && !state.run) state = { ...state, view: "history" };
   draw();
   store.readList().then(() => {
     // A report opens with its run or its comparison.

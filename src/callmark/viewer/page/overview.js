@@ -14,12 +14,12 @@ import { brief, counted, labelWords, number, pValue, prose, visible } from "./te
 
 const drawnSections = new Map(); // the larger sections by name: their inputs and their elements
 
-export function overview({ run, cases, comparison, jump }) {
+export function overview({ run, cases, comparison, changed, jump }) {
   const data = shownData(cases);
   return [
     verdictSection({ run, cases, comparison, jump }),
     el("p", { class: "provenance" }, provenance(run)),
-    el("section", { class: "tiles", "aria-label": "Metrics" }, metricGroups(run, comparison)),
+    el("section", { class: comparison ? "tiles compared" : "tiles", "aria-label": "Metrics" }, metricGroups(run, comparison)),
     data?.scored === 0
       ? panel(
           "No case was scored",
@@ -28,8 +28,8 @@ export function overview({ run, cases, comparison, jump }) {
         )
       : null,
     data?.scored
-      ? memoized("groups", [data.counts, comparison, run.name], () =>
-          el("div", { class: "panels" }, comparison?.broken[run.name] ? groupPanel(cases, true, jump) : null, groupPanel(cases, false, jump)),
+      ? memoized("groups", [data.counts, comparison, changed, run.name], () =>
+          el("div", { class: "panels" }, comparison?.broken[run.name] && changed ? [groupPanel(cases, "broken", jump), groupPanel(cases, "both wrong", jump)] : groupPanel(cases, "", jump)),
         )
       : null,
   ].filter(Boolean);
@@ -175,7 +175,7 @@ function trialPanel(run) {
   if (!run.pass_at_k?.length || run.trials < 2) return null;
   return panel(
     `Results over ${run.trials} trials`,
-    "small",
+    "small trials",
     el("p", { class: "hint" }, "pass@k: correct in at least one of k trials. pass^k: correct in all k trials."),
     el(
       "table",

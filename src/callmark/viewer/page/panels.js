@@ -4,7 +4,7 @@ import { bars, columns, heatMap } from "./charts.js";
 import { SCORE_BANDS, TIME_BANDS } from "./cases.js";
 import { el } from "./dom.js";
 import { splitAfter } from "./chart_data.js";
-import { counted, labelWords, number, seconds, sentence, visible } from "./text.js";
+import { counted, labelWords, number, rowNoun, seconds, sentence, visible } from "./text.js";
 
 export const MAX_BARS = 12;
 const MAX_TOOLS = 16; // tools of the heat map, on either side
@@ -26,8 +26,9 @@ export function chartPanels(run, { counts, latencies }, comparison, toggle) {
   const scores = scorePanel(run, counts, toggle);
   // Any first call that leads to the goal is correct in a scenario, so only decision points show which tool was called instead.
   const scenarios = run.case_kind === "scenarios";
+  const noun = rowNoun(run);
   const stacked = [
-    counts.positions.length > 1 ? positionPanel(counts.positions, toggle) : null,
+    counts.positions.length > 1 ? positionPanel(counts.positions, toggle, noun) : null,
     counts.endings.length > 1 ? endingPanel(counts.endings, toggle) : null,
     latencyPanel(counts, latencies, toggle),
   ].filter(Boolean);
@@ -45,9 +46,10 @@ export function chartPanels(run, { counts, latencies }, comparison, toggle) {
         toggle,
         mono: true,
         minCases: scenarios ? 1 : MIN_RANKED_CASES,
+        noun,
       }),
-      counts.scenarioTypes.length > 1 ? meanPanel("By scenario type", counts.scenarioTypes, null, { patch: (type) => ({ type }), toggle }) : null,
-      counts.files.length > 1 ? meanPanel("By file", counts.files, null, { patch: (file) => ({ file }), toggle }) : null,
+      counts.scenarioTypes.length > 1 ? meanPanel("By scenario type", counts.scenarioTypes, null, { patch: (type) => ({ type }), toggle, noun }) : null,
+      counts.files.length > 1 ? meanPanel("By file", counts.files, null, { patch: (file) => ({ file }), toggle, noun }) : null,
       stacked.length ? el("div", { class: "stack" }, stacked) : null,
     ),
   ];
@@ -128,38 +130,38 @@ function remainderBar(rest, noun, highest) {
 }
 
 // Mean scores, lowest first. Entries with fewer than `minCases` cases are not ranked.
-function meanPanel(title, entries, before, { patch, toggle, mono = false, minCases = 1 }) {
+function meanPanel(title, entries, before, { patch, toggle, noun, mono = false, minCases = 1 }) {
   const ranked = entries.filter(({ n }) => n >= minCases).sort((a, b) => a.mean - b.mean);
   const unranked = entries.length - ranked.length;
   const { shown, rest } = splitAfter(ranked, MAX_BARS);
   const shownBars = shown.map(({ name, n, mean }) => ({
     patch: patch(name),
     label: name,
-    title: `${name}: mean score ${number(mean, 3)} over ${counted(n, "case")}`,
+    title: `${name}: mean score ${number(mean, 3)} over ${counted(n, noun)}`,
     value: mean,
     before: before?.get(name)?.before ?? null,
-    caption: meanCaption(mean, n),
+    caption: meanCaption(mean, n, noun),
   }));
   if (rest.length) {
     const n = rest.reduce((sum, entry) => sum + entry.n, 0);
     const mean = rest.reduce((sum, entry) => sum + entry.mean * entry.n, 0) / n;
-    shownBars.push({ label: counted(rest.length, "other"), value: mean, caption: meanCaption(mean, n) });
+    shownBars.push({ label: counted(rest.length, "other"), value: mean, caption: meanCaption(mean, n, noun) });
   }
   const hint = [
     "Mean score, lowest first.",
     before ? "The tick is the baseline." : "",
-    unranked ? `Not ranked: ${counted(unranked, "tool")} with fewer than ${minCases} cases.` : "",
+    unranked ? `Not ranked: ${counted(unranked, "tool")} with fewer than ${minCases} ${noun}s.` : "",
   ];
   return panel(
     title,
     "",
     el("p", { class: "hint" }, hint.filter(Boolean).join(" ")),
-    ranked.length ? bars(shownBars, { toggle, mono }) : empty("Too few cases.", `A tool needs at least ${minCases} cases to be ranked.`),
+    ranked.length ? bars(shownBars, { toggle, mono }) : empty("Too few cases.", `A tool needs at least ${minCases} ${noun}s to be ranked.`),
   );
 }
 
-function meanCaption(mean, n) {
-  return [el("b", {}, number(mean, 2)), el("small", {}, ` ${counted(n, "case")}`)];
+function meanCaption(mean, n, noun) {
+  return [el("b", {}, number(mean, 2)), el("small", {}, ` ${counted(n, noun)}`)];
 }
 
 function endingPanel(entries, toggle) {
@@ -181,7 +183,7 @@ function scorePanel(run, counts, toggle) {
   const entries = SCORE_BANDS.map((name, band) => ({
     patch: counts.bands[band] ? { score: name } : null,
     label: name,
-    title: `${name === "error" ? "Errors" : `Score ${name}`}: ${counted(counts.bands[band], "case")}`,
+    title: `${name === "error" ? "Errors" : `Score ${name}`}: ${counted(counts.bands[band], rowNoun(run))}`,
     value: counts.bands[band] / highest,
     caption: counts.bands[band].toLocaleString("en"),
     band,
@@ -189,16 +191,16 @@ function scorePanel(run, counts, toggle) {
   return panel(
     "Scores",
     "",
-    el("p", { class: "hint" }, `Number of cases by ${visible(run.headline)}.`),
-    columns(entries, { toggle, label: "Cases by score" }),
+    el("p", { class: "hint" }, `Number of ${rowNoun(run)}s by ${visible(run.headline)}.`),
+    columns(entries, { toggle, label: "Scores" }),
   );
 }
 
-function positionPanel(entries, toggle) {
+function positionPanel(entries, toggle, noun) {
   const shownColumns = entries.map(({ name, n, mean }) => ({
     patch: { position: name },
     label: name.split("-")[0],
-    title: `Message ${name}: mean score ${number(mean, 3)} over ${counted(n, "case")}`,
+    title: `Message ${name}: mean score ${number(mean, 3)} over ${counted(n, noun)}`,
     value: mean,
     caption: number(mean, 2),
   }));

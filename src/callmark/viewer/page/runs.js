@@ -6,12 +6,12 @@ import { el } from "./dom.js";
 import { empty } from "./panels.js";
 import { counted, interval, number, prose, visible } from "./text.js";
 
-// The label of each run: its model, else its name; with the folder if labels repeat.
+// The label of each run: its model, else its name; with the folder if labels repeat, or the folder alone if it begins with the label.
 export function runLabels(runs) {
   const labels = runs.map(({ name, model, label }) => [name, model || label]);
   const counts = new Map();
   for (const [, label] of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return new Map(labels.map(([name, label]) => [name, counts.get(label) > 1 && label !== name ? `${label} · ${name}` : label]));
+  return new Map(labels.map(([name, label]) => [name, counts.get(label) < 2 ? label : name.startsWith(label) ? name : `${label} · ${name}`]));
 }
 
 export function runList(runs, labels, selected, { open, compare, select }) {

@@ -41,12 +41,13 @@ function listEntry(run) {
 
 function viewerSource() {
   const token = takeToken();
-  const request = async (path, query = [], body = null) => {
+  const request = async (path, query = [], body = null, keepalive = false) => {
     const response = await fetch(`/api/${path}?${new URLSearchParams(query)}`, {
       method: body === null ? "GET" : "POST",
       headers: { "X-Callmark-Token": token, ...(body === null ? {} : { "Content-Type": "application/json" }) },
       body: body === null ? undefined : JSON.stringify(body),
       cache: "no-store",
+      keepalive,
     }).catch(() => refuse("The viewer does not respond. Check that `callmark view` is still running."));
     if (response.ok) return response.json();
     const problem = await response.json().catch(() => ({}));
@@ -68,7 +69,7 @@ function viewerSource() {
     runs: () => request("runs"),
     run: (name) => request("run", [["name", name]]),
     labels: (name) => request("labels", [["name", name]]),
-    label: (body) => request("label", [], body),
+    label: (body) => request("label", [], body, true), // sent even if the page is closed meanwhile
     correct: (body) => request("correct", [], body),
     rows: (name, start) =>
       request("rows", [

@@ -1,14 +1,16 @@
 // The virtual table of all cases: only visible rows are elements. In: Cases, the indexes to show and the open row; out: a grid that calls
 // `open(row, byKey)` and `sort(column)`.
 
+import { callPieces, plainCall } from "./call_pieces.js";
 import { CHANGES } from "./cases.js";
-import { differences } from "./diff.js";
 import { el } from "./dom.js";
 import { labelWord } from "./triage.js";
-import { number, originWords, prose, seconds, visible, words } from "./text.js";
+import { number, originWords, prose, seconds, shortenAll, shortenMiddle, visible, words } from "./text.js";
 
 const ROW_HEIGHT = 42;
-const CARD_HEIGHT = 76; // of a row on two lines
+const CARD_HEIGHT = 96; // of a row on three lines
+const MAX_ID = 20; // characters of the id of a case
+const MAX_ARGUMENT = 28; // characters of the argument at fault
 const MAX_CARD_WIDTH = 760; // of a table that shows cards
 const EXTRA_ROWS = 8; // drawn above and below the visible ones
 const MAX_HEIGHT = 8_000_000; // pixels: browsers cannot show more, so longer lists scroll in larger steps
@@ -113,6 +115,7 @@ export class CaseTable {
     this.fullHeight = this.rows.length * this.height;
     this.scrollHeight = Math.min(this.fullHeight, MAX_HEIGHT);
     this.space.style.setProperty("height", `${this.scrollHeight}px`);
+    this.scroller.style.setProperty("--rows-height", `${this.scrollHeight}px`);
   }
 
   // Draws once for all the scrolling before the next frame, and not at all if the visible rows are already drawn.
@@ -156,27 +159,25 @@ export class CaseTable {
     if (this.drawn?.every((value, index) => value === drawn[index])) return; // nothing has changed
     this.drawn = drawn;
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
-    this.body.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, step) => this.row(first + step)));
+    const positions = Array.from({ length: Math.max(0, last - first) }, (_, step) => first + step);
+    const titles = shortenAll(positions.map((position) => visible(this.cases.title(this.rows[position]))), MAX_ID);
+    this.body.replaceChildren(...positions.map((position, step) => this.row(position, titles[step])));
     this.body.hidden = false;
     if (focused) this.body.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  row(position) {
+  row(position, title) {
     const at = this.rows[position];
     const { cases } = this;
     const passed = cases.pass[at];
     const isError = Number.isNaN(cases.score[at]);
     const [tone, sign, outcome] = isError ? ["error", "!", "Error"] : passed === 1 ? ["right", "✓", "Correct"] : ["wrong", "✗", "Wrong"];
-    const faults = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
-    const reason = isError
-      ? cases.error[at]
-      : [faults.slice(0, 2).join(", ") + (faults.length > 2 ? ` +${faults.length - 2}` : ""), originWords(cases.origin[at])]
-          .filter(Boolean)
-          .join(" · ");
+    const fault = firstFault(cases, at);
+    const reason = isError ? cases.error[at] : [faultWords(cases, at, fault), originWords(cases.origin[at])].filter(Boolean).join(" · ");
     const same = passed === 1 && (cases.expected[at] === cases.actual[at] || cases.run.case_kind === "scenarios");
     const change = CHANGES[cases.change[at]];
     const [expected, actual] =
-      passed === 1 ? [[[cases.expected[at], false]], [[cases.actual[at], false]]] : callDifferences(cases.expected[at], cases.actual[at]);
+      passed === 1 ? [plainCall(cases.expected[at]), plainCall(cases.actual[at])] : callPieces(cases.expected[at], cases.actual[at], fault);
     return el(
       "div",
       {
@@ -196,22 +197,22 @@ export class CaseTable {
       el(
         "span",
         { class: "cell-case", role: "gridcell" },
-        prose(cases.title(at), "span", { title: visible(cases.id[at]) }),
+        el("span", { dir: "auto", title: visible(cases.id[at]) }, title),
         this.trials ? el("small", {}, ` Trial ${cases.trial[at] + 1}`) : null,
         [...new Set(cases.labelsOf(at).map(({ label }) => label))].slice(0, 2).map((label) => el("span", { class: "label" }, labelWord(label))),
       ),
       el(
         "span",
         { class: "cell-actual", role: "gridcell" },
-        cases.actual[at] ? markedCode(actual, "wrong") : el("span", { class: "none" }, isError ? "—" : "— no call"),
+        cases.actual[at] ? markedCode(actual, "wrong", cases.actual[at]) : el("span", { class: "none" }, isError ? "—" : "— no call"),
       ),
       el(
         "span",
-        { class: "cell-expected", role: "gridcell" },
+        { class: same || isError ? "cell-expected" : "cell-expected named", role: "gridcell" },
         same
           ? el("span", { class: "none" }, "as expected")
           : cases.expected[at]
-            ? markedCode(expected, "right")
+            ? markedCode(expected, "right", cases.expected[at])
             : el("span", { class: "none" }, "no call"),
       ),
       el("span", { class: "cell-faults", role: "gridcell", title: visible(reason) }, prose(reason)),
@@ -273,28 +274,25 @@ export class CaseTable {
   }
 }
 
-const MAX_EQUAL = 34; // characters before the first difference that are shown
-
-// The pieces of a call, so that the first difference is visible: of a long beginning, only the tool and the argument at fault.
-function fromDifference(pieces) {
-  const [[first, differs], ...rest] = pieces;
-  if (differs || !rest.length || first.length <= MAX_EQUAL || !first.includes("(")) return pieces;
-  const start = Math.max(first.lastIndexOf(", "), first.indexOf("("));
-  const kept = first.slice(start + (first[start] === "," ? 2 : 1));
-  return start > first.indexOf("(") ? [[`${first.slice(0, first.indexOf("("))}(… `, false], [kept.slice(-60), false], ...rest] : pieces;
+// The first fault of a row, as far as its group names it.
+function firstFault(cases, at) {
+  if (cases.group[at] < 0 || !cases.faults[at].length) return {};
+  const [kind, , , argument] = cases.run.names.groups[cases.group[at]];
+  return { kind, argument };
 }
 
-// Both calls as pieces. Calls of different tools are not marked: their names already differ.
-function callDifferences(expected, actual) {
-  const name = (text) => text.slice(0, text.indexOf("("));
-  if (!expected || !actual || name(expected) !== name(actual)) return [[[expected, false]], [[actual, false]]];
-  return differences(expected, actual).map(fromDifference);
+// `missing argument reason, wrong value +1`: the argument is that of the first fault.
+function faultWords(cases, at, { argument }) {
+  const kinds = [...new Set(cases.faults[at])].map((kind) => words(cases.run.names.faults[kind]));
+  if (argument) kinds[0] += ` ${shortenMiddle(visible(argument), MAX_ARGUMENT)}`;
+  return kinds.slice(0, 2).join(", ") + (kinds.length > 2 ? ` +${kinds.length - 2}` : "");
 }
 
-function markedCode(pieces, tone) {
+// The whole call is its title.
+function markedCode(pieces, tone, whole) {
   return el(
     "code",
-    { dir: "ltr" },
+    { dir: "ltr", title: visible(whole) },
     pieces.map(([text, differs]) => (differs && text ? el("mark", { class: tone }, visible(text)) : visible(text))),
   );
 }

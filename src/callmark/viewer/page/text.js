@@ -58,10 +58,10 @@ export function brief(text, length = MAX_PROSE) {
 }
 
 // A name that may break after `_`, `.`, `-` and `/` (`create_support_ticket`).
-export function breakable(name) {
+export function breakable(name, attributes = { dir: "ltr" }) {
   return el(
     "span",
-    { dir: "ltr" },
+    attributes,
     brief(name)
       .split(/(?<=[_.\-/])/)
       .map((part) => [part, el("wbr")]),
@@ -104,6 +104,11 @@ export function pValue(p) {
 
 export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// What a row of a run is, and what its charts count.
+export function rowNoun(run) {
+  return run.trials > 1 ? "trial" : "case";
 }
 
 export function seconds(value) {

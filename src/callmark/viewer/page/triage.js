@@ -1,8 +1,11 @@
 // Triage of a case: labels with a note, and a corrected expectation. In: the labels of the run's dataset ({labels, writable, author, problem}) and
-// `save(label, note)`, `correct(calls, also)`, which return promises; out: elements. "Saved" is shown once the line is on disk.
+// `send(label, note)`, `correct(calls, also)`, which return promises; out: elements. "Saved" is shown once the line is on disk, and only as long as
+// nothing else has been typed. A note is saved while it is typed, whenever the typing pauses, and when its case is left.
 
 import { el } from "./dom.js";
 import { brief, counted, prose, visible } from "./text.js";
+
+const PAUSE = 700; // milliseconds without typing, after which a note is saved
 
 export const USUAL_LABELS = [
   ["model", "Model is wrong", "m"],
@@ -10,14 +13,19 @@ export const USUAL_LABELS = [
   ["unclear", "Unclear", "u"],
 ];
 
+const isUsual = (label) => USUAL_LABELS.some(([usual]) => usual === label);
+
 export function labelWord(label) {
   return visible(label);
 }
 
 export class TriagePanel {
-  constructor({ id, known, labels, save, correct, suggested, isCorrected }) {
-    Object.assign(this, { id, labels, save });
-    this.own = (labels.labels[id] ?? []).find(({ author }) => author === labels.author) ?? { label: "", note: "" };
+  // `previous` is the panel of the same case that this one replaces: what was typed in it, and what is being written, goes on here.
+  constructor({ id, key, known, labels, send, correct, suggested, isCorrected, previous = null }) {
+    Object.assign(this, { id, key, labels, send });
+    const { label, note } = (labels.labels[id] ?? []).find(({ author }) => author === labels.author) ?? { label: "", note: "" };
+    this.own = { label, note }; // as it is on disk
+    this.label = label; // as it is wanted
     this.status = el("span", { class: "save-status", role: "status" });
     if (!labels.writable) {
       this.box = el("section", { class: "triage", "aria-label": "Labels" }, this.others(true) ?? el("p", { class: "hint" }, "No labels. This page is read-only."));
@@ -31,20 +39,31 @@ export class TriagePanel {
         el("kbd", { "aria-hidden": "true" }, key),
       ),
     );
-    const words = [...new Set([...known, this.own.label])].filter((label) => label && !USUAL_LABELS.some(([usual]) => usual === label));
+    const words = [...new Set([...known, this.own.label])].filter((label) => label && !isUsual(label));
     this.other = el("input", {
       type: "text",
       id: "other-label",
+      "data-key": "other label",
       "aria-label": "Another label",
       placeholder: "Another label",
       maxlength: 40,
       autocomplete: "off",
       list: "known-labels",
       onkeydown: (event) => event.key === "Enter" && this.other.blur(), // which is a change
-      onchange: () => this.other.value.trim() && this.write(this.other.value.trim()),
+      oninput: () => this.say("Not saved yet"),
+      onchange: () => this.save(),
     });
-    this.note = el("textarea", { id: "note", rows: 1, "aria-label": "Note", "aria-keyshortcuts": "n", placeholder: "Note", maxlength: 4000, onchange: () => this.writeNote() });
-    this.note.value = this.own.note;
+    this.note = el("textarea", {
+      id: "note",
+      "data-key": "note",
+      rows: 1,
+      "aria-label": "Note",
+      "aria-keyshortcuts": "n",
+      placeholder: "Note",
+      maxlength: 4000,
+      oninput: () => this.typed(),
+      onchange: () => this.save(),
+    });
     this.box = el(
       "section",
       { class: "triage", "aria-label": "Labels" },
@@ -55,6 +74,31 @@ export class TriagePanel {
       correct ? correctionForm({ correct, suggested, isCorrected }) : null,
     );
     this.mark();
+    this.note.value = this.own.note;
+    if (previous) this.takeOver(previous);
+  }
+
+  // Whether something that was typed or chosen is not on disk.
+  get isUnsaved() {
+    if (!this.note) return false;
+    return this.label !== this.own.label || this.note.value.trim() !== this.own.note || this.other.value.trim() !== this.shownOther;
+  }
+
+  takeOver(previous) {
+    clearTimeout(previous.timer);
+    previous.isReplaced = true;
+    Object.assign(this, { own: previous.own, label: previous.label, sent: previous.sent });
+    this.mark();
+    this.note.value = previous.note.value;
+    this.other.value = previous.other.value;
+    this.note.setSelectionRange(previous.note.selectionStart, previous.note.selectionEnd);
+    const goOn = () => (this.isUnsaved ? this.typed() : this.say(previous.status.textContent, previous.status.classList.contains("problem-text")));
+    if (!previous.saving) return goOn();
+    this.saving = previous.saving.then(() => {
+      Object.assign(this, { own: previous.own, label: previous.label, saving: null });
+      this.mark();
+      goOn();
+    });
   }
 
   // What others say, or everybody on a page that is read-only.
@@ -65,40 +109,84 @@ export class TriagePanel {
       "ul",
       { class: "plain said" },
       said.slice(0, 20).map(({ label, note, author }) =>
-        el("li", {}, el("span", { class: "label" }, labelWord(label)), " ", prose(author || "someone", "b"), note ? [": ", prose(note)] : null),
+        el("li", {}, label ? [el("span", { class: "label" }, labelWord(label)), " "] : null, prose(author || "someone", "b"), note ? [": ", prose(note)] : null),
       ),
     );
   }
 
   mark() {
     USUAL_LABELS.forEach(([label], at) => this.buttons[at].setAttribute("aria-pressed", String(this.own.label === label)));
-    this.other.value = USUAL_LABELS.some(([label]) => label === this.own.label) ? "" : this.own.label;
+    const isTyping = this.shownOther !== undefined && this.other.value.trim() !== this.shownOther;
+    this.shownOther = isUsual(this.own.label) ? "" : this.own.label;
+    if (!isTyping) this.other.value = this.shownOther;
   }
 
+  say(text, isProblem = false) {
+    this.status.textContent = text;
+    this.status.className = isProblem ? "save-status problem-text" : "save-status";
+  }
+
+  // The second press of a label removes it; the note stays.
   toggle(label) {
-    return this.write(this.own.label === label ? "" : label);
+    if (!this.note) return;
+    this.other.value = this.shownOther;
+    this.label = this.label === label ? "" : label;
+    this.save();
   }
 
-  writeNote() {
-    if (this.own.label) return this.write(this.own.label);
-    this.status.textContent = "Choose a label: the note is saved with it.";
-    return null;
+  typed() {
+    clearTimeout(this.timer);
+    if (this.isReplaced) return;
+    if (!this.isUnsaved) return this.say(this.own.label || this.own.note ? "Saved" : "");
+    this.say("Not saved yet");
+    this.timer = setTimeout(() => this.save(), PAUSE);
   }
 
-  async write(label) {
-    if (!this.labels.writable) return;
-    this.status.textContent = "Saving…";
-    this.status.className = "save-status";
-    const note = label ? this.note.value : "";
-    try {
-      await this.save(label, note);
-      this.own = { label, note };
-      this.mark();
-      this.status.textContent = label ? "Saved" : "Removed";
-    } catch (problem) {
-      this.status.textContent = `Not saved: ${visible(problem.message)}`;
-      this.status.className = "save-status problem-text";
-    }
+  // Resolves when nothing is being written any more. A problem is shown, and the note stays as it was typed.
+  save() {
+    clearTimeout(this.timer);
+    if (this.isUnsaved && !this.isReplaced) this.saving ??= this.write().finally(() => (this.saving = null));
+    return this.saving ?? Promise.resolve();
+  }
+
+  async write() {
+    let before;
+    do {
+      before = this.own;
+      const given = this.wanted();
+      this.say("Saving…");
+      try {
+        await this.send(given.label, given.note);
+        this.own = given;
+      } catch (problem) {
+        this.label = this.own.label;
+        return this.say(`Not saved: ${visible(problem.message)}`, true);
+      } finally {
+        this.sent = "";
+        this.mark();
+      }
+    } while (this.label !== this.own.label);
+    if (this.isUnsaved) return this.typed();
+    this.say(before.label && !this.own.label ? (this.own.note ? "Label removed" : "Removed") : "Saved");
+  }
+
+  // The label and the note to write: a typed label replaces the other ones, and one that was emptied is removed.
+  wanted() {
+    const typed = this.other.value.trim();
+    if (typed !== this.shownOther) this.label = typed || (isUsual(this.label) ? this.label : "");
+    this.shownOther = typed;
+    const given = { label: this.label, note: this.note.value.trim() };
+    this.sent = JSON.stringify(given);
+    return given;
+  }
+
+  // Sends what is not saved while the page is closed: what was typed since the last request does not wait for its answer.
+  sendLast() {
+    if (!this.saving) this.save();
+    if (!this.isUnsaved) return;
+    const last = this.sent;
+    const { label, note } = this.wanted();
+    if (this.sent !== last) this.send(label, note).catch(() => {});
   }
 }
 
@@ -140,8 +228,8 @@ export function labelParts(cases) {
     if (!given.length && cases.pass[at] === 0) unlabeled += 1;
     for (const label of new Set(given.map((each) => each.label))) counts.set(label, (counts.get(label) ?? 0) + 1);
   }
-  const usual = USUAL_LABELS.map(([label]) => label);
-  const order = [...counts].sort(([a, n], [b, m]) => usual.indexOf(b) - usual.indexOf(a) || m - n);
+  const rank = (label) => (isUsual(label) ? USUAL_LABELS.findIndex(([usual]) => usual === label) : USUAL_LABELS.length);
+  const order = [...counts].sort(([a, n], [b, m]) => rank(a) - rank(b) || m - n);
   return { labels: order.map(([label, n]) => ({ label, n })), unlabeled };
 }
 

@@ -3,40 +3,64 @@
 // out: elements.
 
 import { MAX_VALUE, alignCalls, callBlock, equalValue, extraCalls, labelCell, plainValue } from "./arguments.js";
+import { messageOfCall } from "./conversation.js";
 import { el } from "./dom.js";
 import { folded } from "./fold.js";
 import { brief, callCode, code, counted, labelWords, literal, number, prose, seconds, visible, words } from "./text.js";
 
 const MAX_FINDINGS = 50;
+const FIRST_FAULTS = 4; // before the others are folded: the calls are compared below
 
 export function verdictView(columns, highlight, triage) {
   const expected = columns[0].result.expected;
   const aligned = columns.map(({ result }) => alignCalls(result));
+  const hasFaults = columns.some(({ result }) => result.faults.length);
   const blocks = expected.map((call, index) =>
     callBlock(
       call,
       columns,
       aligned.map((indexes) => indexes.get(index)),
       index,
-      expected.length > 1 ? `Call ${index + 1} of ${expected.length}` : "",
+      { title: expected.length > 1 ? `Call ${index + 1} of ${expected.length}` : "", fold: hasFaults || columns.length > 1 },
     ),
   );
-  const extras = columns.map(({ result }, column) => result.actual.filter((_, index) => ![...aligned[column].values()].includes(index)));
+  const lists = (list) => columns.map((column, index) => list(column, columns.length > 1, (message, value) => highlight(index, message, value)));
   return [
     el(
       "div",
       { class: "columns-head" },
       columns.map((column) => outcome(column)),
     ),
+    lists(faultList),
     triage ?? null,
     blocks,
     alternatives(columns[0].result),
-    !expected.length || extras.some((list) => list.length) ? extraCalls(columns, extras, expected.length) : null,
-    [faultList, noteList].map((list) =>
-      columns.map((column, index) => list(column, columns.length > 1, (message, value) => highlight(index, message, value))),
-    ),
+    furtherCalls(columns, aligned, expected.length),
+    lists(noteList),
     scenario(columns[0].result, columns),
     columns.map((column) => furtherFacts(column, columns.length > 1)),
+  ];
+}
+
+// Calls beside the expected ones. Those that no fault is about are folded: the evaluators ignore them.
+function furtherCalls(columns, aligned, expected) {
+  const placed = columns.map((_, column) => new Set(aligned[column].values()));
+  const calls = (column, counts) => {
+    const { result, cases } = columns[column];
+    const named = new Set(result.faults.map((fault) => fault.actual_index));
+    const isCounted = (index) => named.has(index) || !cases.run.counts_faults || !expected;
+    return result.actual.filter((_, index) => !placed[column].has(index) && isCounted(index) === counts);
+  };
+  const [extras, ignored] = [true, false].map((counts) => columns.map((_, column) => calls(column, counts)));
+  const numbers = ignored.map((list) => list.length);
+  const most = Math.max(...numbers);
+  return [
+    !expected || extras.some((list) => list.length)
+      ? el("div", { class: "extras" }, el("h3", {}, expected ? "Extra calls" : "No call expected"), extraCalls(columns, extras, expected ? "none" : "no call ✓"))
+      : null,
+    most
+      ? el("details", { class: "extras ignored" }, el("summary", {}, `${new Set(numbers).size > 1 ? "Up to " : ""}${counted(most, "other call")}, not counted as ${most === 1 ? "a fault" : "faults"}`), extraCalls(columns, ignored, "none"))
+      : null,
   ];
 }
 
@@ -73,7 +97,7 @@ function faultList({ title, result }, titled, highlight) {
         {},
         prose(fault.sentence),
         " ",
-        originLink(fault, highlight),
+        originLink(fault, highlight) ?? callLink(result, fault, highlight),
         el("small", { class: "fault-kind" }, [labelWords(fault.kind), countedBy(fault)].filter(Boolean).join(" · ")),
       ),
     ),
@@ -84,7 +108,7 @@ function faultList({ title, result }, titled, highlight) {
   return [
     findingList("Error", title, titled, result.error ? [prose(result.error.slice(0, 4000), "li")] : []),
     findingList("Evaluator errors", title, titled, failed),
-    findingList("Faults", title, titled, lines),
+    findingList("Faults", title, titled, lines, FIRST_FAULTS),
   ];
 }
 
@@ -112,13 +136,15 @@ function countedBy(fault) {
   return names.length ? `counted by ${names.join(", ")}` : "";
 }
 
-function findingList(heading, title, titled, lines) {
+function findingList(heading, title, titled, lines, first = MAX_FINDINGS) {
   if (!lines.length) return null;
+  const further = lines.slice(first, MAX_FINDINGS);
   return el(
     "div",
     { class: "findings" },
     el("h3", {}, heading, titled ? [" · ", prose(title)] : ""),
-    el("ul", { class: "plain" }, lines.slice(0, MAX_FINDINGS)),
+    el("ul", { class: "plain" }, lines.slice(0, first)),
+    further.length ? el("details", {}, el("summary", {}, counted(further.length, `more ${heading.toLowerCase().replace(/s$/, "")}`)), el("ul", { class: "plain" }, further)) : null,
     lines.length > MAX_FINDINGS ? el("p", { class: "hint" }, `and ${(lines.length - MAX_FINDINGS).toLocaleString("en")} more`) : null,
   );
 }
@@ -126,6 +152,12 @@ function findingList(heading, title, titled, lines) {
 function originLink(fault, highlight) {
   if (fault.origin !== "elsewhere" || fault.origin_message === null) return null;
   return link(`Show message ${fault.origin_message}`, () => highlight(fault.origin_message, fault.actual));
+}
+
+// In a simulated conversation, the message with the call at fault.
+function callLink(result, fault, highlight) {
+  const message = result.prompt_length === null ? messageOfCall(result.messages, fault.actual_index) : null;
+  return message === null ? null : link(`Show message ${message}`, () => highlight(message, null));
 }
 
 function link(label, onclick) {

@@ -1,0 +1,64 @@
+// The expected and the actual call of a row as pieces [text, differs], so that the fault is within the first characters of both. In: the calls as
+// code, and the kind and the argument of the first fault; out: two lists of pieces. The work for a row is bounded: its calls are short.
+
+import { differences } from "./diff.js";
+import { shortenAll, shortenMiddle } from "./text.js";
+
+const MAX_TOOL = 24; // characters of a tool's name before its arguments
+const MAX_SHORT_TOOL = 18; // before a single argument
+const MAX_OTHER_TOOL = 36; // of two tools that differ: what matters is the name
+const MAX_BEFORE = 36; // characters before the first difference: a row shows about forty
+const [MAX_KEPT, KEPT_END] = [22, 10]; // characters of the argument at fault before the first difference, and the last of them
+const EXTRA = ["extra_argument", "unknown_argument"];
+
+// `tool` and `(order_id="1")`; a text that is no call is all name.
+function splitCall(text) {
+  const at = text.indexOf("(");
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at)];
+}
+
+export function plainCall(text) {
+  const [name, rest] = splitCall(text);
+  return [[shortenMiddle(name, rest.length > 2 ? MAX_TOOL : MAX_OTHER_TOOL) + rest, false]];
+}
+
+export function callPieces(expected, actual, { kind, argument } = {}) {
+  if (!expected || !actual) return [plainCall(expected), plainCall(actual)];
+  const [[expectedName, wanted], [actualName, given]] = [splitCall(expected), splitCall(actual)];
+  if (expectedName !== actualName) {
+    const [left, right] = shortenAll([expectedName, actualName], MAX_OTHER_TOOL);
+    return [[[left + wanted, false]], [[right + given, false]]];
+  }
+  if (argument && kind === "missing_argument") {
+    const part = argumentPart(wanted, argument);
+    if (part) return [around(expectedName, part), around(expectedName, `${argument} missing`)];
+  }
+  if (argument && EXTRA.includes(kind)) {
+    const part = argumentPart(given, argument);
+    if (part) return [around(expectedName, `${argument} not expected`), around(expectedName, part)];
+  }
+  const name = shortenMiddle(expectedName, MAX_TOOL);
+  return differences(name + wanted, name + given).map(fromDifference);
+}
+
+function around(name, part) {
+  return [[`${shortenMiddle(name, MAX_SHORT_TOOL)}(… `, false], [part, true], [")", false]];
+}
+
+// `city="Bonn"`, from the argument to the end of the call; an empty text if it is not in it.
+function argumentPart(written, argument) {
+  const places = [`(${argument}=`, `, ${argument}=`].map((text) => [written.indexOf(text), text.indexOf(argument)]);
+  const [place, skipped] = places.find(([at]) => at >= 0) ?? [-1, 0];
+  return place < 0 ? "" : written.slice(place + skipped).replace(/(, …)?\)$/, "");
+}
+
+// Of a long equal beginning, only the tool, the argument at fault and the end of what is equal in it.
+function fromDifference(pieces) {
+  const [[first, differs], ...rest] = pieces;
+  const open = first.indexOf("(");
+  if (differs || !rest.length || open < 0 || first.length <= MAX_BEFORE) return pieces;
+  const start = Math.max(first.lastIndexOf(", ") + 2, open + 1);
+  const argument = first.slice(start);
+  const kept = argument.length > MAX_KEPT ? `${argument.slice(0, Math.min(argument.indexOf("=") + 1, MAX_KEPT))}…${argument.slice(-KEPT_END)}` : argument;
+  return [[`${shortenMiddle(first.slice(0, open), MAX_SHORT_TOOL)}(${start > open + 1 ? "… " : ""}${kept}`, false], ...rest];
+}
