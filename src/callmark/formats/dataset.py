@@ -64,6 +64,7 @@ class Dataset:
         file: The file, if it is already open.
         cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
         regular: Refuse anything but regular files, because the path comes from data.
+        rows: The rows of `source`, or a part of them, if they are already open.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -96,6 +97,7 @@ class Dataset:
         file: SharedFile | None = None,
         cases: bool = False,
         regular: bool = False,
+        rows: RowSource | None = None,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
@@ -111,7 +113,7 @@ class Dataset:
         self.unknown_parts: Counter[str] = Counter()
         self.has_calls = False
         self.is_read = False
-        self._items = None if isinstance(source, str) else Items(source, split_container)
+        self._items: RowSource | Items | None = rows if isinstance(source, str) else Items(source, split_container)
         self._given_name = name
         self._file = file
         self._regular = regular
