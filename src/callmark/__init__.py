@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from callmark.api.exporting import export, export_batch, export_cases, export_grader, export_notebooks, export_training
     from callmark.api.graded_cases import GradedCase, graded_case
     from callmark.api.grading import grade
+    from callmark.api.partitions import grade_partitions
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
     from callmark.api.scenarios import synth_scenarios
@@ -65,6 +66,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.exporting": ("export", "export_batch", "export_cases", "export_grader", "export_notebooks", "export_training"),
     "callmark.api.graded_cases": ("GradedCase", "graded_case"),
     "callmark.api.grading": ("grade",),
+    "callmark.api.partitions": ("grade_partitions",),
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
     "callmark.api.scenarios": ("synth_scenarios",),
@@ -201,6 +203,7 @@ __all__ = [
     "filter",
     "gate",
     "grade",
+    "grade_partitions",
     "graded_case",
     "is_confirmation",
     "lint",
