@@ -85,8 +85,8 @@ from callmark.errors import BadInput
 @option(
     "--engine",
     metavar="ENGINE",
-    help="Engine: ray. Grade Parquet or JSONL files in parts, on all cores or a cluster (needs callmark[ray]). The grades are written to the folder "
-    "that -o names, as Parquet. The same command goes on with what is not graded yet.",
+    help="Engine: ray. Grade Parquet or JSONL files in parts, on all cores or on a cluster (needs callmark[ray]), into the folder that -o "
+    "names, as Parquet. The same command goes on with what is not graded yet.",
 )
 @option("--address", metavar="ADDRESS", show_default="a cluster on this machine", help="Address of a Ray cluster, such as auto.")
 def command(

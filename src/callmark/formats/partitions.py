@@ -138,7 +138,7 @@ def scan_file(scan: Scan) -> FileScan:
             pieces = list(_reference_pieces(file, path, scan.partition_bytes))
         else:
             pieces = list(_line_pieces(file, scan.partition_bytes))
-        last = pieces[-1].number + _lines_in_last(file, pieces[-1], size) - 1
+        last = _last_number(file, pieces)
     return FileScan(path, "line", size, last, pieces)
 
 
@@ -338,13 +338,18 @@ def _read_definitions(definitions: Sequence[Definition]) -> Iterator[tuple[Defin
             file.close()
 
 
-def _lines_in_last(file: IO[bytes], piece: Piece, size: int) -> int:
-    """Return the number of lines of the last piece, up to the last one that is not blank."""
-    file.seek(piece.start)
-    lines, content = 0, 0  # up to the end of the last line with content
-    while block := file.read(_BLOCK):
-        stripped = block.rstrip()
-        if stripped:
-            content = lines + stripped.count(b"\n") + 1
-        lines += block.count(b"\n")
-    return content
+def _last_number(file: IO[bytes], pieces: Sequence[Piece]) -> int:
+    """Return the number of the last line that is not blank; 0 if there is none."""
+    for piece in reversed(pieces):
+        file.seek(piece.start)
+        lines, last = 0, 0
+        rest = piece.end - piece.start
+        while rest and (block := file.read(min(_BLOCK, rest))):
+            rest -= len(block)
+            content = block.rstrip()
+            if content:
+                last = lines + content.count(b"\n") + 1
+            lines += block.count(b"\n")
+        if last:
+            return piece.number + last - 1
+    return 0
