@@ -18,6 +18,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -168,6 +169,7 @@ def grade_partitions(
         unchecked_replies=merged.unchecked_replies,
         git=read_git_state(),
     )  # fmt: skip
+    _remove_leftovers(folder)
     content = msgspec.json.encode(_SummaryFile(VERSION, manifest, summary))
     write_lines(str(folder / SUMMARY), [content], replace=True)
     remember(import_actions(settings.evaluators, source=str(folder)))
@@ -336,6 +338,13 @@ def _refuse_repeated(job: PartitionJob, parts: Sequence[Partition], hashes: Sequ
                     "Give each conversation a unique ID." if job.expanded else
                     "Give each case a unique ID, so that predictions can be matched to cases.",
                 )  # fmt: skip
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove partial files of processes that were killed."""
+    for left in folder.glob("*/*.partial-*"):
+        with suppress(OSError):
+            left.unlink(missing_ok=True)
 
 
 def _predictions_info(name: str, parse: str | None, index: IndexInfo, unmatched: tuple[int, str], texts: TextCounts) -> PredictionsInfo:
