@@ -1,5 +1,8 @@
 """`callmark grade`: grade predictions against expected calls."""
 
+import sys
+from contextlib import redirect_stdout
+
 import click
 from msgspec import Struct
 
@@ -198,7 +201,8 @@ def _grade_partitions(given: _Partitioned, options: DatasetOptions) -> int:
     load_pyarrow("grades are written")
     for file in (given.cases, *given.predictions):
         refuse_same_file(file=file, rejects=options.rejects)
-    with options.reader() as reader, grading_bar() as on_block, executor:
+    # Ray prints on standard output that a node died; that is for the result.
+    with options.reader() as reader, grading_bar() as on_block, redirect_stdout(sys.stderr), executor:
         run = grade_partitions(
             CaseSelection(given.cases, options.format_name, options.tools),
             predictions=given.predictions,

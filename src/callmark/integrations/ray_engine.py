@@ -62,7 +62,7 @@ class RayExecutor:
     def __call__(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """Run the function for each task, and yield the results as they come."""
         ray = self._ray
-        remote = ray.remote(_run).options(num_cpus=1, max_retries=_RETRIES, name=f"callmark {function.__name__}")
+        remote = ray.remote(_run).options(num_cpus=1, max_retries=_RETRIES, name=f"callmark {getattr(function, '__name__', 'task')}")
         rest = iter(tasks)
         running: dict[Any, Task] = {}
         folder = os.getcwd()
