@@ -156,6 +156,7 @@ def _as_case(row: Conversation) -> Case | Rejected:
 
 _NAME = "the batch"
 _PIECE = 256  # rows that are converted at a time
+_DEFINITIONS = ("conversation", "tools")  # columns of decision points by reference
 
 
 class _BatchRows:
@@ -173,20 +174,31 @@ class _BatchRows:
 
     def __init__(self, batch: Any) -> None:
         self._batch = batch
-        self._by_reference = {"conversation", "source"} <= set(batch.schema.names)
+        self._by_reference = {"conversation", "source", "expected_output"} <= set(
+            batch.schema.names
+        ) and "messages" not in batch.schema.names
         self.number = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         from callmark.formats.table_columns import read_batch
 
-        definitions = _Definitions() if self._by_reference else None
         for start in range(0, self._batch.num_rows, _PIECE):
-            for number, row in enumerate(read_batch(self._batch.slice(start, _PIECE), _NAME), start + 1):
+            piece = self._batch.slice(start, _PIECE)
+            rows = self._records(piece) if self._by_reference else ((row,) for row in read_batch(piece, _NAME))
+            for number, several in enumerate(rows, start + 1):
                 self.number = number
-                if definitions is None:
-                    yield number, row
-                else:
-                    yield from ((number, one) for one in definitions.rows(row))
+                yield from ((number, row) for row in several)
+
+    def _records(self, piece: Any) -> Iterator[tuple[bytes, ...]]:
+        """Yield each decision point by reference, after its conversation if that is another one than before."""
+        from callmark.formats.table_columns import read_batch
+
+        defining = [name for name in _DEFINITIONS if name in piece.schema.names]
+        records = read_batch(piece.select([name for name in piece.schema.names if name not in defining]), _NAME)
+        last = b""
+        for definition, record in zip(read_batch(piece.select(defining), _NAME), records, strict=True):
+            yield (record,) if definition == last else (*_definitions(definition), record)
+            last = definition
 
     def place(self, number: int) -> Place:
         return Place("", number, "row")
@@ -195,30 +207,17 @@ class _BatchRows:
         """Do nothing; there is no file to close."""
 
 
-class _Definitions:
-    """Splits rows that include their conversation into definitions and records (`formats/by_reference.py`)."""
-
-    def __init__(self) -> None:
-        self._tools = self._conversation = b""
-
-    def rows(self, row: bytes) -> Iterator[bytes]:
-        """Yield the definitions that are new, and the record."""
-        try:
-            fields = _decode_fields(row)
-            conversation = _decode_fields(fields.pop("conversation"))
-        except (ValueError, KeyError, RecursionError):  # reading it says why
-            yield row
-            return
-        tools = bytes(fields.pop("tools", b"[]"))
-        name = msgspec.json.encode(f"tools-{_digest(tools)}")
-        if tools != self._tools:
-            self._tools = tools
-            yield b'{"tools":{"id":%b,"tools":%b}}' % (name, tools)
-        text = msgspec.json.encode({**conversation, "tools_ref": msgspec.Raw(name)})
-        if text != self._conversation:
-            self._conversation = text
-            yield b'{"conversation":%b}' % text
-        yield msgspec.json.encode(fields)
+def _definitions(row: bytes) -> tuple[bytes, ...]:
+    """Return the rows that define a conversation and its tools (`formats/by_reference.py`); none if there is no conversation."""
+    try:
+        fields = _decode_fields(row)
+        conversation = _decode_fields(fields["conversation"])
+    except (ValueError, KeyError, RecursionError):  # reading the record says that it is missing
+        return ()
+    tools = bytes(fields.get("tools", b"[]"))
+    name = msgspec.json.encode(f"tools-{_digest(tools)}")
+    text = msgspec.json.encode({**conversation, "tools_ref": msgspec.Raw(name)})
+    return b'{"tools":{"id":%b,"tools":%b}}' % (name, tools), b'{"conversation":%b}' % text
 
 
 def _digest(text: bytes) -> str:
