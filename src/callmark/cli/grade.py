@@ -33,7 +33,6 @@ from callmark.errors import BadInput
         "callmark grade eval.jsonl --predictions base.jsonl",
         "callmark grade eval.jsonl -p outputs.jsonl --parse hermes --name base",
         "callmark grade runs/base --evaluator trajectory --details",
-        "callmark grade 'cases/*.parquet' -p 'predictions/*.parquet' --engine ray -o graded",
     ),
 )
 @argument(
