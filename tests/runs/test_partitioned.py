@@ -382,3 +382,21 @@ def test_neither_the_parts_nor_their_order_change_the_summary(
         for at, size in enumerate([*sizes, 1 << 20])
     }
     assert len(summaries) == 1
+
+
+def test_a_plan_that_names_another_file_is_refused(files: Files) -> None:
+    files.parts(files.cases)
+    plan = files.folder / "out" / "plan.json"
+    plan.write_text(plan.read_text().replace("cases.jsonl", "secret.jsonl"))
+    with pytest.raises(BadInput, match="out: was started with other cases"):
+        files.parts(files.cases)
+
+
+@pytest.mark.parametrize("sorted_rows", [1, 5, 1000])
+def test_an_index_that_is_sorted_in_ranges_is_the_same(sorted_rows: int, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = read(files.predictions) * 2 + [{"id": "nobody", "tool_calls": []}]
+    predictions = write(files.folder / "twice.jsonl", made)
+    monkeypatch.setattr("callmark.runs.prediction_index._SORTED", sorted_rows)
+    run = files.parts(files.cases, predictions)
+    assert (run.info.predictions.rows, run.info.predictions.repeated, run.info.predictions.unmatched) == (len(made), len(made) // 2, 1)
+    assert_same(run, files.whole(files.cases, predictions))

@@ -123,7 +123,7 @@ def grade_partitions(
         options.on_bad is not None, partition_bytes,
     )  # fmt: skip
     folder = Path(out)
-    parts = _read_plan(folder, fingerprint)
+    parts = _read_plan(folder, fingerprint, [*case_files, *prediction_files])
     if parts is None:
         by_reference = source.format.define is not None
         scans = [Scan(file, by_reference, partition_bytes) for file in case_files]
@@ -219,8 +219,10 @@ def _fingerprint(case_files: Sequence[str], prediction_files: Sequence[str], *ot
     return f"xxh3:{xxhash.xxh3_128_hexdigest(msgspec.json.encode(content))}"
 
 
-def _read_plan(folder: Path, fingerprint: str) -> _Plan | None:
-    """Return the plan of a folder; None for a new one. A folder with anything else in it raises `BadInput`."""
+def _read_plan(folder: Path, fingerprint: str, files: Iterable[str]) -> _Plan | None:
+    """Return the plan of a folder; None for a new one. A folder with anything else in it raises `BadInput`, and so does a plan that names
+    other files than these.
+    """
     name = scrub(str(folder))
     if is_run(str(folder)) or (folder.exists() and not folder.is_dir()):
         raise BadInput(f"{name}: already exists", "Choose another folder with -o.")
@@ -234,7 +236,10 @@ def _read_plan(folder: Path, fingerprint: str) -> _Plan | None:
         raise BadInput(f"{name}/{PLAN}: cannot be read: {error.strerror}") from None
     except msgspec.MsgspecError as error:
         raise BadInput(f"{name}/{PLAN}: {error}", "Choose another folder with -o.") from None
-    if found.version != VERSION or found.fingerprint != fingerprint:
+    known = {os.path.realpath(file) for file in files}
+    parts = [*found.cases, *found.predictions]
+    named = {part.path for part in parts} | {definition.file for part in parts for definition in part.definitions}
+    if found.version != VERSION or found.fingerprint != fingerprint or not named <= known:
         raise BadInput(
             f"{name}: was started with other cases, predictions or settings, or by another version of callmark, so it cannot be resumed",
             "Choose another folder with -o.",
@@ -319,8 +324,8 @@ def _refuse_repeated(job: PartitionJob, parts: Sequence[Partition], hashes: Sequ
     """Raise `BadInput` for a case id that is in two parts. Equal hashes may be of different ids."""
     from pyarrow import compute
 
-    counts = compute.value_counts(cases)
-    repeated = counts.field("values").filter(compute.greater(counts.field("counts"), 1))
+    in_order = cases.combine_chunks().take(compute.sort_indices(cases))
+    repeated = in_order[1:].filter(compute.equal(in_order[1:], in_order[:-1]))
     if not len(repeated):
         return
     from pyarrow import parquet

@@ -13,6 +13,7 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +33,8 @@ from callmark.wording import end_sentence
 
 _MERGED, _HASHES, _STARTS = "index.json", "hashes", "starts"
 _TRIAL_HASHES, _TRIAL_STARTS = "trial-hashes", "trial-starts"  # one entry for each trial of a case: where it is first
+_COLUMNS = (_HASHES, _STARTS, _TRIAL_HASHES, _TRIAL_STARTS)
+_SORTED = 1 << 21  # entries that are sorted at a time
 _OFFSET_BITS = 40  # of a start: the part, then the offset in its file
 _OFFSETS = (1 << _OFFSET_BITS) - 1
 _BY_ORDER = "--engine ray matches predictions to cases by ID only. Give every row the ID of its case, or grade without --engine."
@@ -110,26 +113,21 @@ def merge_index(folder: str, parts: int) -> IndexInfo:
     if merged.exists():
         return msgspec.json.decode(merged.read_bytes(), type=IndexInfo)
     arrow = load_pyarrow("predictions are indexed")
-    from pyarrow import compute
-
     read = [_read_part(_part_file(folder, number)) for number in range(parts)]
-    starts = [
-        compute.add(_integers(arrow.uint64(), part.offsets), arrow.scalar(number << _OFFSET_BITS, arrow.uint64()))
-        for number, part in enumerate(read)
-    ]
-    table = arrow.table(
-        {
-            "hash": arrow.chunked_array([_integers(arrow.uint64(), part.hashes) for part in read], arrow.uint64()),
-            "trial": arrow.chunked_array([_integers(arrow.int64(), part.trials) for part in read], arrow.int64()),
-            "start": arrow.chunked_array(starts, arrow.uint64()),
-        }
-    )
-    trials = table.group_by(["hash", "trial"]).aggregate([("start", "min")])
-    table = table.select(["hash", "start"]).sort_by([("hash", "ascending"), ("start", "ascending")])
-    columns = {_HASHES: table["hash"], _STARTS: table["start"], _TRIAL_HASHES: trials["hash"], _TRIAL_STARTS: trials["start_min"]}
-    for name, column in columns.items():
-        _write(os.path.join(folder, name), _bytes(column))
-    info = IndexInfo([part.path for part in read], table.num_rows, table.num_rows - trials.num_rows)
+    rows = sum(len(part.hashes) for part in read) // 8
+    ranges = max(1, rows // _SORTED)
+    trials = 0
+    with ExitStack() as stack:
+        outputs = {name: stack.enter_context(Output(os.path.join(folder, name), replace=True)) for name in _COLUMNS}
+        for number in range(ranges):  # of hashes, one after the other
+            low, high = (arrow.scalar((1 << 64) * at // ranges - (at == ranges), arrow.uint64()) for at in (number, number + 1))
+            table = arrow.concat_tables([_rows_between(part, at, low, high, last=number == ranges - 1) for at, part in enumerate(read)])
+            firsts = table.group_by(["hash", "trial"]).aggregate([("start", "min")])
+            table = table.select(["hash", "start"]).sort_by([("hash", "ascending"), ("start", "ascending")])
+            trials += firsts.num_rows
+            for output, column in zip(outputs.values(), (table["hash"], table["start"], firsts["hash"], firsts["start_min"]), strict=True):
+                output.piece(_bytes(column))
+    info = IndexInfo([part.path for part in read], rows, rows - trials)
     write_lines(str(merged), [msgspec.json.encode(info)], replace=True)
     return info
 
@@ -223,6 +221,19 @@ def _read_part(file: str) -> IndexedPart:
 def _write(path: str, content: bytes) -> None:
     with Output(path, replace=True) as output:
         output.piece(content)
+
+
+def _rows_between(part: IndexedPart, number: int, low: Any, high: Any, *, last: bool) -> Any:
+    """Return the rows of a part whose hashes are in a range, as a table."""
+    arrow = load_pyarrow("predictions are indexed")
+    from pyarrow import compute
+
+    hashes = _integers(arrow.uint64(), part.hashes)
+    below = compute.less_equal(hashes, high) if last else compute.less(hashes, high)
+    chosen = compute.and_(compute.greater_equal(hashes, low), below)
+    starts = compute.add(_integers(arrow.uint64(), part.offsets).filter(chosen), arrow.scalar(number << _OFFSET_BITS, arrow.uint64()))
+    columns = {"hash": hashes.filter(chosen), "trial": _integers(arrow.int64(), part.trials).filter(chosen), "start": starts}
+    return arrow.table(columns)
 
 
 def _integers(kind: Any, content: bytes) -> Any:
