@@ -9,6 +9,7 @@ A cluster that this process starts does not report usage, and ends with it.
 """
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -19,6 +20,7 @@ from callmark.runs.partitioned import Result, Task
 
 INSTALL = "Install it with: pip install 'callmark[ray]'"
 _RETRIES = 4
+_PATIENCE = 10.0  # seconds
 _QUEUED = 2  # tasks for each CPU: enough to keep all busy
 
 
@@ -47,6 +49,7 @@ class RayExecutor:
                 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
                 ray.init(address="local", include_dashboard=False, **quiet)
             else:
+                _refuse_unreachable(self._address)
                 ray.init(address=self._address, **quiet)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
             problem = " ".join(str(error).split())[:200]
@@ -97,6 +100,16 @@ class RayExecutor:
                 f"the worker of {_describe(task)} died {_RETRIES + 1} times: {problem}",
                 "What is done stays done: run the same command again. If memory ran out, use fewer CPUs for each node.",
             ) from None
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Raise `ConnectionError` if nothing listens at an address: Ray would try for ten minutes."""
+    host, _, port = address.rpartition("://")[2].partition(":")
+    if port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), _PATIENCE).close()
+        except OSError as error:
+            raise ConnectionError(error.strerror or str(error)) from None
 
 
 def _run(function: Callable[[Task], Result], task: Task, folder: str) -> Result:
