@@ -225,6 +225,19 @@ def test_without_skipping_a_bad_row_stops_the_work_and_is_named(kind: str, files
         files.parts(files.cases)
 
 
+def test_work_that_a_bad_row_stopped_goes_on_when_rows_are_skipped(files: Files) -> None:
+    cases = write(files.folder / "bad.jsonl", [*read(files.cases)[:20], "{", *read(files.cases)[20:]])
+    with pytest.raises(BrokenRow, match="bad.jsonl, line 21: not valid JSON"):
+        files.parts(cases)
+    rejected: list[BadRow] = []
+    run = files.parts(cases, on_bad=rejected.append)
+    assert run.graded_before > 5
+    assert [str(bad.place) for bad in rejected] == [f"{cases}, line 21"]
+    assert_same(run, files.whole(cases, on_bad=lambda bad: None))
+    with pytest.raises(BrokenRow, match=r"bad.jsonl, line 21: not valid JSON: .*\.$"):
+        files.parts(cases)
+
+
 def test_an_executor_may_return_results_in_any_order(files: Files) -> None:
     def backwards(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         return (function(pickle.loads(pickle.dumps(task))) for task in reversed(tasks))

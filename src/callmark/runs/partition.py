@@ -46,7 +46,7 @@ class PartitionJob(Struct, frozen=True):
 
     Attributes:
         out: Absolute path of the folder for the results.
-        fingerprint: Digest of the inputs and settings.
+        fingerprint: Digest of the inputs and settings, but not of `skip_bad`: what is graded without it has no bad row.
         settings: Evaluators, their options and match rules.
         format_name: Format of the cases.
         expanded: Whether the rows are conversations, which are cut into decision points.

@@ -28,8 +28,8 @@ from msgspec import Struct
 
 from callmark.analysis.summary import Summary, Tally
 from callmark.calls.strict import scrub
-from callmark.errors import BadInput, StorageError
-from callmark.formats import write_lines
+from callmark.errors import BadInput, BrokenRow, StorageError
+from callmark.formats import BadRow, write_lines
 from callmark.formats.dataset import file_digest, no_calls_error
 from callmark.formats.file_sets import files_of, is_file_set
 from callmark.formats.matching import PredictionsInfo, TextCounts
@@ -48,6 +48,7 @@ from callmark.runs.selection import CaseSelection
 from callmark.runs.source import CaseSource
 from callmark.runs.store import is_run
 from callmark.trust import import_actions, remember
+from callmark.wording import end_sentence
 
 VERSION = 1  # of plan.json and summary.json
 PLAN, SUMMARY = "plan.json", "summary.json"
@@ -118,10 +119,8 @@ def grade_partitions(
     if not prediction_files:
         raise BadInput(f"no predictions given for {scrub(cases.path)}", "Pass --predictions FILE. callmark grade --help has examples.")
     source = _open_source(cases, skip_bad=options.on_bad is not None)
-    fingerprint = _fingerprint(
-        case_files, prediction_files, settings, source.format.name, cases.tools and file_digest(cases.tools), parse,
-        options.on_bad is not None, partition_bytes,
-    )  # fmt: skip
+    tools = cases.tools and file_digest(cases.tools)
+    fingerprint = _fingerprint(case_files, prediction_files, settings, source.format.name, tools, parse, partition_bytes)
     folder = Path(out)
     parts = _read_plan(folder, fingerprint, [*case_files, *prediction_files])
     if parts is None:
@@ -309,15 +308,19 @@ def _merge(job: PartitionJob, parts: _Plan, grader: Grader, options: GradeOption
             raise BadInput(f"{scrub(job.out)}: the results of part {part.number:,} have been removed", "Run the same command again.")
         merged.add(result)
         hashes.append(arrow.Array.from_buffers(arrow.uint64(), len(result.cases) // 8, [None, arrow.py_buffer(result.cases)]))
-        if options.on_bad is not None:
-            for bad in result.bad:
-                options.on_bad(bad)
-    if options.on_bad is not None:
-        for bad in bad_predictions(os.path.join(job.out, PREDICTIONS), len(parts.predictions)):
-            options.on_bad(bad)
+        _report(result.bad, options)
+    _report(bad_predictions(os.path.join(job.out, PREDICTIONS), len(parts.predictions)), options)
     merged.cases = arrow.chunked_array(hashes, arrow.uint64())
     _refuse_repeated(job, parts.cases, hashes, merged.cases)
     return merged
+
+
+def _report(rows: Iterable[BadRow], options: GradeOptions) -> None:
+    """Report rows that were skipped. If rows are not to be skipped now, the first one raises `BrokenRow`."""
+    for bad in rows:
+        if options.on_bad is None:
+            raise BrokenRow(end_sentence(f"{bad.place}: {bad.reason}"))
+        options.on_bad(bad)
 
 
 def _refuse_repeated(job: PartitionJob, parts: Sequence[Partition], hashes: Sequence[Any], cases: Any) -> None:
