@@ -3,7 +3,6 @@
 Every finite `float` is a whole number of `2 ** -1074`. Sums are kept in these units, as integers, and rounded once, in the end.
 """
 
-from fractions import Fraction
 from math import inf
 
 _UNITS = 1 << 1074
@@ -18,7 +17,7 @@ def to_units(value: float) -> int:
 def from_units(units: int) -> float:
     """Return the nearest `float` of a sum of such integers; infinity beyond the greatest."""
     try:
-        return float(Fraction(units, _UNITS))
+        return units / _UNITS  # of integers: correctly rounded
     except OverflowError:
         return inf if units > 0 else -inf
 
