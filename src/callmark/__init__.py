@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from callmark.runs.compare import compare
     from callmark.runs.git_state import GitState
     from callmark.runs.grade import GradeOptions
+    from callmark.runs.partitioned import Executor, PartitionedRun
     from callmark.runs.run import Run
     from callmark.simulation.agents import AgentProvider, AgentSettings
     from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
@@ -91,6 +92,7 @@ _NAMES_BY_MODULE = {
     "callmark.runs.compare": ("compare",),
     "callmark.runs.git_state": ("GitState",),
     "callmark.runs.grade": ("GradeOptions",),
+    "callmark.runs.partitioned": ("Executor", "PartitionedRun"),
     "callmark.runs.run": ("Run",),
     "callmark.simulation.agents": ("AgentProvider", "AgentSettings"),
     "callmark.simulation.session": (
@@ -142,6 +144,7 @@ __all__ = [
     "EndpointSettings",
     "Evaluator",
     "EvaluatorError",
+    "Executor",
     "Fault",
     "Finding",
     "Format",
@@ -160,6 +163,7 @@ __all__ = [
     "Note",
     "NullContext",
     "ParsedText",
+    "PartitionedRun",
     "Place",
     "PollRequest",
     "Prediction",

@@ -72,8 +72,14 @@ def run_here(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Itera
 
 
 class PartitionedRun(Struct, frozen=True):
-    """A dataset that was graded in parts: its folder, what `run.json` would say of it, the summary, the number of parts, and how many of
-    these were graded before.
+    """A dataset that was graded in parts.
+
+    Attributes:
+        folder: The folder with the grades.
+        info: The dataset, the predictions, the settings and the counts, as `run.json` has them for a run.
+        summary: The summary, without details.
+        parts: Number of parts.
+        graded_before: Number of parts that were graded before.
     """
 
     folder: str
