@@ -34,7 +34,7 @@ from callmark.wording import end_sentence
 _MERGED, _HASHES, _STARTS = "index.json", "hashes", "starts"
 _TRIAL_HASHES, _TRIAL_STARTS = "trial-hashes", "trial-starts"  # one entry for each trial of a case: where it is first
 _COLUMNS = (_HASHES, _STARTS, _TRIAL_HASHES, _TRIAL_STARTS)
-_SORTED = 1 << 21  # entries that are sorted at a time
+_SORTED = 1 << 19  # entries that are sorted at a time
 _OFFSET_BITS = 40  # of a start: the part, then the offset in its file
 _OFFSETS = (1 << _OFFSET_BITS) - 1
 _BY_ORDER = "--engine ray matches predictions to cases by ID only. Give every row the ID of its case, or grade without --engine."
