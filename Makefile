@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks training-proof compat proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks training-proof ray-proof compat proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -160,6 +160,20 @@ $(PEERS)/mcp/%/installed: pyproject.toml
 MCP_VERSIONS := 1.26.0 1.30.0 2.3.0
 compat: $(VENV)/developed $(FRAMEWORKS:%=$(PEERS)/frameworks/%/installed) $(MCP_VERSIONS:%=$(PEERS)/mcp/%/installed)   ## install callmark beside each framework and each version of the MCP SDK, and measure the default install
 	$(BIN)/python -m tests.frameworks.compat --environments $(PEERS)
+
+ENGINES := 'ray[data]==2.60.0' polars==2.1.0 datasets==5.2.0
+
+# Engines, in an environment of their own, together with callmark.
+$(PEERS)/engines/installed: pyproject.toml
+	@echo "installing $(ENGINES) and callmark …"
+	@$(PYTHON) -m venv $(PEERS)/engines
+	@$(PEERS)/engines/bin/python $(PEER_PIP) $(ENGINES) -e '.[parquet]'
+	@touch $@
+
+POINTS := 20000
+ray-proof: $(VENV)/developed $(PEERS)/engines/installed   ## grade on a cluster of two nodes that die, and in Ray Data, Polars and Hugging Face datasets (POINTS=1000000 for more)
+	$(PEERS)/engines/bin/python benchmarks/engines.py
+	$(PEERS)/engines/bin/python benchmarks/ray_cluster.py --points $(POINTS) --megabytes $(if $(filter 20000,$(POINTS)),1,32)
 
 bench: $(VENV)/developed           ## measure the speed of data, grading and running
 	$(BIN)/python benchmarks/data.py

@@ -6,7 +6,7 @@ from inspect import isfunction
 
 import pytest
 
-HEAVY = ("numpy", "scipy", "altair", "mcp", "starlette", "ray", "pandas", "polars", "rich", "jsonschema_rs", "asyncio")
+HEAVY = ("numpy", "scipy", "altair", "mcp", "starlette", "ray", "pyarrow", "pandas", "polars", "rich", "jsonschema_rs", "asyncio")
 
 
 @pytest.mark.parametrize(

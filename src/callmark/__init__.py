@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from callmark.api.exporting import export, export_batch, export_cases, export_grader, export_notebooks, export_training
     from callmark.api.graded_cases import GradedCase, graded_case
     from callmark.api.grading import grade
+    from callmark.api.partitions import grade_partitions
     from callmark.api.running import run, run_async, simulate, simulate_async
     from callmark.api.runs import gate, report, view
     from callmark.api.scenarios import synth_scenarios
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from callmark.runs.compare import compare
     from callmark.runs.git_state import GitState
     from callmark.runs.grade import GradeOptions
+    from callmark.runs.partitioned import Executor, PartitionedRun
     from callmark.runs.run import Run
     from callmark.simulation.agents import AgentProvider, AgentSettings
     from callmark.simulation.session import Agent, NullContext, Session, State, Toolbox, ToolResult, ToolSource, User, UserSession, UserTurn
@@ -65,6 +67,7 @@ _NAMES_BY_MODULE = {
     "callmark.api.exporting": ("export", "export_batch", "export_cases", "export_grader", "export_notebooks", "export_training"),
     "callmark.api.graded_cases": ("GradedCase", "graded_case"),
     "callmark.api.grading": ("grade",),
+    "callmark.api.partitions": ("grade_partitions",),
     "callmark.api.running": ("run", "run_async", "simulate", "simulate_async"),
     "callmark.api.runs": ("gate", "report", "view"),
     "callmark.api.scenarios": ("synth_scenarios",),
@@ -89,6 +92,7 @@ _NAMES_BY_MODULE = {
     "callmark.runs.compare": ("compare",),
     "callmark.runs.git_state": ("GitState",),
     "callmark.runs.grade": ("GradeOptions",),
+    "callmark.runs.partitioned": ("Executor", "PartitionedRun"),
     "callmark.runs.run": ("Run",),
     "callmark.simulation.agents": ("AgentProvider", "AgentSettings"),
     "callmark.simulation.session": (
@@ -140,6 +144,7 @@ __all__ = [
     "EndpointSettings",
     "Evaluator",
     "EvaluatorError",
+    "Executor",
     "Fault",
     "Finding",
     "Format",
@@ -158,6 +163,7 @@ __all__ = [
     "Note",
     "NullContext",
     "ParsedText",
+    "PartitionedRun",
     "Place",
     "PollRequest",
     "Prediction",
@@ -201,6 +207,7 @@ __all__ = [
     "filter",
     "gate",
     "grade",
+    "grade_partitions",
     "graded_case",
     "is_confirmation",
     "lint",

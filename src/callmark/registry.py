@@ -1,4 +1,4 @@
-"""Find formats, text formats, evaluators, models, agents, users, toolboxes and worlds by name.
+"""Find formats, text formats, evaluators, models, agents, users, toolboxes, worlds and engines by name.
 
 Built-ins are a static table of import paths, in the order in which they are tried and listed. Entry points (group `callmark.KIND`) are
 only consulted for names that are not built in, which keeps start-up fast; an entry point cannot replace a built-in. An unknown name raises
@@ -15,7 +15,7 @@ from callmark.wording import did_you_mean
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds"]
+Kind = Literal["formats", "text_formats", "evaluators", "models", "agents", "users", "toolboxes", "worlds", "engines"]
 
 _KIND_NAMES: dict[Kind, str] = {
     "formats": "format",
@@ -26,6 +26,7 @@ _KIND_NAMES: dict[Kind, str] = {
     "users": "user",
     "toolboxes": "toolbox",
     "worlds": "world",
+    "engines": "engine",
 }
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
@@ -145,6 +146,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "worlds": {
         "retail": "callmark.worlds.retail.world:RetailWorld",
+    },
+    "engines": {
+        "ray": "callmark.integrations.ray_engine:RayExecutor",
     },
 }
 

@@ -2,18 +2,22 @@
 
 Errors are counted and excluded from all metrics; evaluator errors are excluded from the metrics of their evaluator. Without grades, counts
 are 0 and there is no metric. Decision points of one conversation, and the trials of one case, are one cluster.
+
+The grades of a large dataset can be counted in parts, each by a `PartTally`, whose statistics are then added in order: the summary is the
+same to the bit. The statistics are small: sums by conversation, and counts.
 """
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
 from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
-from callmark.analysis.clusters import Cluster, ClusterTally
+from callmark.analysis.clusters import Cluster, ClusterStatistics, ClusterTally, PartClusterTally, from_bytes, to_bytes
 from callmark.analysis.details import Details, DetailTally
+from callmark.analysis.exact_sums import PairSum, from_units, to_units
 from callmark.analysis.files import FileSummary, FileTally
 from callmark.analysis.interpretations import Score
 from callmark.analysis.intervals import mean_interval
@@ -143,11 +147,55 @@ class Summary(Struct, frozen=True):
     by_file: list[FileSummary] = []
 
 
+class SummaryStatistics(Struct, frozen=True):
+    """What a part of the grades adds to the summary of the grades before it. Names are in order of appearance.
+
+    Attributes:
+        cases: Number of cases; `graded` to `correct_tools_only` are those of `Summary`.
+        clusters: Sums of the metrics by conversation.
+        conversations: Hashes of the conversations, as 64-bit integers.
+        faults: For each kind, the tools or arguments that have it and how often.
+        origins: For each kind, tool or argument and origin of wrong values: how often.
+        tools: For each expected tool, its credit and how often it was expected.
+        seconds: Latencies, and how often each occurs.
+        cost: Total cost in units of `exact_sums`, as a decimal number; None if no cost is known.
+        pooled: For each pooled metric, the sums of its numerators and denominators, likewise.
+    """
+
+    cases: int = 0
+    graded: int = 0
+    scored: int = 0
+    errors: int = 0
+    correct: int = 0
+    correct_tools_only: int = 0
+    clusters: ClusterStatistics = ClusterStatistics()
+    conversations: bytes = b""
+    faults: dict[FaultKind, list[tuple[str, int]]] = {}
+    origins: list[tuple[FaultKind, str, str, int]] = []
+    tools: list[tuple[str, float, float]] = []
+    notes: list[tuple[str, int]] = []
+    error_texts: list[tuple[str, int]] = []
+    endings: list[tuple[str, int]] = []
+    misses: int = 0
+    turns: tuple[int, int] = (0, 0)
+    seconds: list[tuple[float, int]] = []
+    input_tokens: int = 0
+    output_tokens: int = 0
+    retries: int = 0
+    cost: str | None = None
+    evaluator_errors: dict[str, EvaluatorErrors] = {}
+    pooled: list[tuple[str, str, str]] = []
+    categories: dict[str, list[tuple[str, list[tuple[str, int]]]]] = {}
+
+
 class Tally:
     """Counts grades one by one, by the definitions of their metrics.
 
     `detailed` adds the details. With `process_ignore`, the functions that `process` ignores, they count calls as `process` does.
     """
+
+    _new_clusters: Callable[[], ClusterTally] = ClusterTally
+    _bounded = staticmethod(bounded)
 
     def __init__(
         self,
@@ -159,7 +207,7 @@ class Tally:
         self._definitions = metrics or {}
         self._last_case = ""
         self._cases = self._graded = self._scored = self._errors = self._correct = self._correct_tools_only = 0
-        self._clusters = ClusterTally()  # the sums of each metric, and their counts
+        self._clusters = self._new_clusters()  # the sums of each metric, and their counts
         self._last_conversation: str | None = None
         self._conversation_hashes = array("q")  # of each stretch of grades of one conversation
         self._faults: dict[FaultKind, Counter[str]] = defaultdict(Counter)
@@ -172,10 +220,10 @@ class Tally:
         self._turns = [0, 0]  # conversations, user turns in all of them
         self._seconds: Counter[float] = Counter()  # to three significant digits, so that there are few distinct values
         self._input_tokens = self._output_tokens = self._retries = 0
-        self._cost: float | None = None
+        self._cost: int | None = None  # in units
         self._details = DetailTally(self._definitions, process_ignore=process_ignore) if detailed else None
         self._evaluator_errors: dict[str, EvaluatorErrors] = {}
-        self._pooled: dict[str, list[float]] = {}
+        self._pooled: dict[str, PairSum] = {}
         self._categories: dict[str, dict[str, Counter[str]]] = {}
         self._files = FileTally()
 
@@ -187,15 +235,15 @@ class Tally:
             conversation = _conversation_of(grade)
             if conversation != self._last_conversation:
                 self._last_conversation = conversation
-                self._conversation_hashes.append(hash(conversation))
+                self._conversation_hashes.append(self._clusters.hash(conversation))
         if grade.usage is not None:
             self._add_usage(grade.usage)
         scored = is_scored(grade)
         if grade.ending and (grade.error or scored):
-            self._endings[bounded(self._endings, grade.ending)] += 1
+            self._endings[self._bounded(self._endings, grade.ending)] += 1
         if grade.error:
             self._errors += 1
-            self._error_texts[bounded(self._error_texts, grade.error)] += 1
+            self._error_texts[self._bounded(self._error_texts, grade.error)] += 1
         if grade.evaluator_errors:
             self._add_evaluator_errors(grade)
         self._graded += 1
@@ -224,6 +272,53 @@ class Tally:
             self._correct += 1
         elif True not in whole:
             self._correct_tools_only += 1
+
+    def extend(self, part: SummaryStatistics) -> None:
+        """Count the grades of the next part. A tally with details cannot be extended, and the trials of a case are in one part."""
+        assert self._details is None
+        self._cases += part.cases
+        self._graded += part.graded
+        self._scored += part.scored
+        self._errors += part.errors
+        self._correct += part.correct
+        self._correct_tools_only += part.correct_tools_only
+        self._clusters.extend(part.clusters)
+        self._conversation_hashes += from_bytes(part.conversations)
+        names: dict[tuple[FaultKind, str], str] = {}
+        for kind, faults in part.faults.items():
+            for name, count in faults:
+                names[kind, name] = bounded(self._faults[kind], name)
+                self._faults[kind][names[kind, name]] += count
+        for kind, name, origin, count in part.origins:
+            self._origins[kind, names[kind, name], origin] += count
+        for tool, credit, times in part.tools:
+            known = self._tools.setdefault(bounded(self._tools, tool), [0.0, 0])
+            known[0] += credit
+            known[1] += times
+        _count_all(self._notes, part.notes)
+        for counts, found in ((self._error_texts, part.error_texts), (self._endings, part.endings)):
+            for name, count in found:
+                counts[bounded(counts, name)] += count
+        self._misses += part.misses
+        self._turns = [self._turns[0] + part.turns[0], self._turns[1] + part.turns[1]]
+        self._seconds.update(dict(part.seconds))
+        self._input_tokens += part.input_tokens
+        self._output_tokens += part.output_tokens
+        self._retries += part.retries
+        if part.cost is not None:
+            self._cost = int(part.cost) + (self._cost or 0)
+        for evaluator, errors in part.evaluator_errors.items():
+            first = self._evaluator_errors.get(evaluator, EvaluatorErrors(0, errors.case, errors.error))
+            self._evaluator_errors[evaluator] = EvaluatorErrors(first.count + errors.count, first.case, first.error)
+        for metric, numerator, denominator in part.pooled:
+            before = self._pooled[metric].units() if metric in self._pooled else (0, 0)
+            self._pooled[metric] = PairSum(before[0] + int(numerator), before[1] + int(denominator))
+        for evaluator, rows in part.categories.items():
+            matrix = self._categories.setdefault(evaluator, {})
+            for expected, actual in rows:
+                row = matrix.setdefault(bounded(matrix, expected), Counter())
+                for name, count in actual:
+                    row[bounded(row, name)] += count
 
     def summary(self) -> Summary:
         """Return the summary of the grades so far."""
@@ -255,7 +350,7 @@ class Tally:
             self._turns[1] / self._turns[0] if self._turns[0] else None,
             self._misses,
             dict(self._evaluator_errors),
-            {name: PooledMetric(part, whole, part / whole if whole else None) for name, (part, whole) in self._pooled.items()},
+            {name: _pooled_metric(*pairs.sums()) for name, pairs in self._pooled.items()},
             {
                 evaluator: {expected: dict(actual.most_common()) for expected, actual in sorted(matrix.items())}
                 for evaluator, matrix in self._categories.items()
@@ -289,7 +384,7 @@ class Tally:
         self._input_tokens += usage.input_tokens
         self._output_tokens += usage.output_tokens
         if usage.cost is not None:
-            self._cost = usage.cost + (self._cost or 0.0)
+            self._cost = to_units(usage.cost) + (self._cost or 0)
         self._retries += usage.attempts - 1
 
     def _usage(self) -> UsageSummary | None:
@@ -297,21 +392,20 @@ class Tally:
             return None
         latency = percentiles(self._seconds, (50, 95))
         number = self._seconds.total()
-        return UsageSummary(number, latency["p50"], latency["p95"], self._input_tokens, self._output_tokens, self._cost, self._retries)
+        cost = None if self._cost is None else from_units(self._cost)
+        return UsageSummary(number, latency["p50"], latency["p95"], self._input_tokens, self._output_tokens, cost, self._retries)
 
     def _add_metrics(self, grade: GradeRecord) -> None:
         self._clusters.add(_conversation_of(grade), tuple(grade.metrics), (*grade.metrics.values(), 1.0))
-        for metric, (numerator, denominator) in grade.pooled.items():
+        for metric, pair in grade.pooled.items():
             sums = self._pooled.get(metric)
             if sums is None:
-                self._pooled[metric] = [numerator, denominator]
-            else:
-                sums[0] += numerator
-                sums[1] += denominator
+                sums = self._pooled[metric] = PairSum()
+            sums.add(pair)
         for evaluator, (expected, actual) in grade.categories.items():
             matrix = self._categories.setdefault(evaluator, {})
-            row = matrix.setdefault(bounded(matrix, expected), Counter())
-            row[bounded(row, actual)] += 1
+            row = matrix.setdefault(self._bounded(matrix, expected), Counter())
+            row[self._bounded(row, actual)] += 1
 
     def _add_evaluator_errors(self, grade: GradeRecord) -> None:
         for evaluator, error in grade.evaluator_errors.items():
@@ -327,7 +421,7 @@ class Tally:
             self._credit(NO_CALL, float(not grade.faults))
 
     def _credit(self, tool: str, credit: float) -> None:
-        tool = bounded(self._tools, tool)
+        tool = self._bounded(self._tools, tool)
         known = self._tools.get(tool)
         if known is None:
             self._tools[tool] = [credit, 1]
@@ -348,7 +442,7 @@ class Tally:
         else:
             name = (actual if expected is None else expected) or NO_NAME
         counts = self._faults[kind]
-        name = bounded(counts, name)
+        name = self._bounded(counts, name)
         counts[name] += 1
         if fault.origin is not None:
             self._origins[kind, name, fault.origin] += 1
@@ -356,6 +450,55 @@ class Tally:
     def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
         origins: tuple[FaultOrigin, ...] = ("hallucinated", "elsewhere", "format")
         return FaultExample(name, count, *[self._origins[kind, name, origin] for origin in origins])
+
+
+class PartTally(Tally):
+    """Counts the grades of one part. It keeps all names, because which ones are too many is decided over all parts."""
+
+    _new_clusters = PartClusterTally
+    _bounded = staticmethod(lambda known, name: name)
+
+    def statistics(self) -> SummaryStatistics:
+        """Return what the grades so far add to those of the parts before. Numbers by file are not part of it."""
+        assert isinstance(self._clusters, PartClusterTally)
+        return SummaryStatistics(
+            self._cases,
+            self._graded,
+            self._scored,
+            self._errors,
+            self._correct,
+            self._correct_tools_only,
+            self._clusters.statistics(),
+            to_bytes(self._conversation_hashes),
+            {kind: list(counts.items()) for kind, counts in self._faults.items()},
+            [(*key, count) for key, count in self._origins.items()],
+            [(tool, credit, count) for tool, (credit, count) in self._tools.items()],
+            list(self._notes.items()),
+            list(self._error_texts.items()),
+            list(self._endings.items()),
+            self._misses,
+            (self._turns[0], self._turns[1]),
+            list(self._seconds.items()),
+            self._input_tokens,
+            self._output_tokens,
+            self._retries,
+            None if self._cost is None else str(self._cost),
+            dict(self._evaluator_errors),
+            [(metric, str(pairs.units()[0]), str(pairs.units()[1])) for metric, pairs in self._pooled.items()],
+            {
+                evaluator: [(expected, list(actual.items())) for expected, actual in matrix.items()]
+                for evaluator, matrix in self._categories.items()
+            },
+        )
+
+
+def _count_all(counts: "Counter[str]", found: Iterable[tuple[str, int]]) -> None:
+    for name, count in found:
+        counts[name] += count
+
+
+def _pooled_metric(numerator: float, denominator: float) -> PooledMetric:
+    return PooledMetric(numerator, denominator, numerator / denominator if denominator else None)
 
 
 def _conversation_of(grade: GradeRecord) -> str:

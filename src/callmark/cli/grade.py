@@ -1,7 +1,12 @@
 """`callmark grade`: grade predictions against expected calls."""
 
-import click
+import sys
+from contextlib import redirect_stdout
 
+import click
+from msgspec import Struct
+
+from callmark import registry
 from callmark.cli.dataset_options import (
     JSON_HELP,
     DatasetOptions,
@@ -17,6 +22,7 @@ from callmark.cli.help import Command, argument, option
 from callmark.cli.model_options import tag_option
 from callmark.cli.numbers import POSITIVE_INTEGER
 from callmark.cli.parse_option import parse_option
+from callmark.errors import BadInput
 
 
 @click.command(
@@ -79,6 +85,13 @@ from callmark.cli.parse_option import parse_option
 @dataset_options()
 @option("--jobs", metavar="N", type=POSITIVE_INTEGER, default=1, show_default=True, help="Number of parallel processes.")
 @option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file.")
+@option(
+    "--engine",
+    metavar="ENGINE",
+    help="Engine: ray. Grade Parquet or JSONL files in parts, on all cores or on a cluster (needs callmark[ray]), into the folder that -o "
+    "names, as Parquet. The same command goes on with what is not graded yet.",
+)
+@option("--address", metavar="ADDRESS", show_default="a cluster on this machine", help="Address of a Ray cluster, such as auto.")
 def command(
     cases: str,
     predictions: tuple[str, ...],
@@ -96,6 +109,8 @@ def command(
     disagreements: bool,
     config: str | None,
     as_json: bool,
+    engine: str | None,
+    address: str | None,
     options: DatasetOptions,
 ) -> int:
     """Grade predictions against expected calls.
@@ -109,6 +124,20 @@ def command(
     from callmark.runs.selection import CaseSelection
 
     refuse_rejects_alone(options)
+    if engine is not None:
+        given = {
+            "name": name, "tag": tags or None, "in-order": in_order or None, "patch": patch, "details": details or None,
+            "disagreements": disagreements or None, "jobs": jobs if jobs > 1 else None,
+        }  # fmt: skip
+        for option_name, value in given.items():
+            if value is not None:
+                raise BadInput(f"--{option_name} cannot be used with --engine")
+        if out is None:
+            raise BadInput("--engine needs -o DIR: the folder for the grades, which is resumed if it exists")
+        settings = _Partitioned(cases, predictions, evaluators, policy, parse, out, config, engine, address, allow_no_calls, as_json)
+        return _grade_partitions(settings, options)
+    if address is not None:
+        raise BadInput("--address needs --engine ray")
     regrades = is_run_folder(cases, predictions)
     if regrades:
         _check_run_options(cases, options)
@@ -142,6 +171,60 @@ def command(
         from callmark.reporting.terminal import make_console
 
         show_run(make_console(), str(run.folder), run.info, summary, details=details, disagreements=disagreements)
+    return status
+
+
+class _Partitioned(Struct, frozen=True):
+    """The options of a dataset that is graded in parts."""
+
+    cases: str
+    predictions: tuple[str, ...]
+    evaluators: tuple[str, ...]
+    policy: str | None
+    parse: str | None
+    out: str
+    config: str | None
+    engine: str
+    address: str | None
+    allow_no_calls: bool
+    as_json: bool
+
+
+def _grade_partitions(given: _Partitioned, options: DatasetOptions) -> int:
+    from callmark.api.partitions import grade_partitions
+    from callmark.cli.progress import grading_bar
+    from callmark.formats.tables import load_pyarrow
+    from callmark.runs.grade import GradeOptions
+    from callmark.runs.selection import CaseSelection
+
+    executor = registry.find("engines", given.engine)(given.address)
+    load_pyarrow("grades are written")
+    for file in (given.cases, *given.predictions):
+        refuse_same_file(file=file, rejects=options.rejects)
+    # Ray prints on standard output that a node died; that is for the result.
+    with options.reader() as reader, grading_bar() as on_block, redirect_stdout(sys.stderr), executor:
+        run = grade_partitions(
+            CaseSelection(given.cases, options.format_name, options.tools),
+            predictions=given.predictions,
+            out=given.out,
+            evaluators=given.evaluators,
+            policy=given.policy,
+            parse=given.parse,
+            config=given.config,
+            executor=executor,
+            options=GradeOptions(on_bad=reader.on_bad, on_block=on_block, allow_no_calls=given.allow_no_calls),
+        )
+    status = set_status(WITH_ERRORS if run.summary.errors or run.summary.evaluator_errors else 0)
+    if given.as_json:
+        import msgspec
+
+        counts = {"parts": run.parts, "graded_before": run.graded_before}
+        click.echo(msgspec.json.encode({"folder": run.folder, **counts, "info": run.info, "summary": run.summary}))
+    else:
+        from callmark.reporting.grade_view import show_partitioned_run
+        from callmark.reporting.terminal import make_console
+
+        show_partitioned_run(make_console(), run)
     return status
 
 

@@ -27,7 +27,7 @@ from callmark.wording import pluralize
 
 T = TypeVar("T")
 
-_DEFINITION = re.compile(rb'\s*\{\s*"(?:tools|conversation)"\s*:')
+DEFINITION = re.compile(rb'\s*\{\s*"(?:tools|conversation)"\s*:')
 _OWN_INPUT = ("messages", "tools", "functions", "item")  # keys of a row that has its input itself
 MAX_SIZE = 100_000  # messages and calls of a conversation
 _SHOWN_ID = 80  # characters
@@ -74,7 +74,7 @@ def detect(fields: Mapping[str, Raw]) -> float:
 
 def define(row: bytes, place: Place, context: ReadContext) -> bool:
     """Read a row that defines tools or a conversation; return False for any other row."""
-    if _DEFINITION.match(row) is None:
+    if DEFINITION.match(row) is None:
         return False
     check_utf8(row)
     fields = _decode_fields(row)

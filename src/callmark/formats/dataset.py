@@ -64,6 +64,7 @@ class Dataset:
         file: The file, if it is already open.
         cases: Read the case of rows that are both a conversation and a case, such as recorded simulations.
         regular: Refuse anything but regular files, because the path comes from data.
+        rows: A part of the rows of `source`, which may have no valid row.
 
     Attributes:
         path: Path of the file; empty for a list.
@@ -96,6 +97,7 @@ class Dataset:
         file: SharedFile | None = None,
         cases: bool = False,
         regular: bool = False,
+        rows: RowSource | None = None,
     ) -> None:
         self.path = source if isinstance(source, str) else ""
         self.part = part
@@ -111,7 +113,8 @@ class Dataset:
         self.unknown_parts: Counter[str] = Counter()
         self.has_calls = False
         self.is_read = False
-        self._items = None if isinstance(source, str) else Items(source, split_container)
+        self._items: RowSource | Items | None = rows if isinstance(source, str) else Items(source, split_container)
+        self._is_part = part[1] > 1 or rows is not None
         self._given_name = name
         self._file = file
         self._regular = regular
@@ -164,7 +167,7 @@ class Dataset:
                     yield conversation
         finally:
             rows.close()
-        if not self.good_rows and parts == 1:
+        if not self.good_rows and not self._is_part:
             raise self._no_rows(rows.name, definitions)
         self.is_read = True
 

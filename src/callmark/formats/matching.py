@@ -7,13 +7,14 @@ first that is not an error; the others are counted as repeated. A file in which 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from msgspec import Struct, field, structs
 
 from callmark.errors import BadInput
 from callmark.formats.prediction_lines import decode_prediction, encode_prediction
 from callmark.formats.prediction_text import TextKind, unrecognized_marker
-from callmark.formats.predictions import PredictionRow, Predictions
+from callmark.formats.predictions import PredictionRow
 from callmark.types import Case, Place, Prediction
 
 _MAX_DECODED = 20_000  # predictions; more are held as JSON lines, which take a quarter of the memory
@@ -131,7 +132,18 @@ def supersedes(*, error: bool, earlier_error: bool) -> bool:
     return earlier_error and not error
 
 
-def match_predictions(*files: Predictions, in_order: bool | None = None) -> MatchedPredictions:
+class PredictionSource(Protocol):
+    """Rows of predictions with their places, and the counts of good and bad rows so far; `parse` is the text format of their texts."""
+
+    name: str
+    parse: str | None
+    good_rows: int
+    bad_rows: int
+
+    def __iter__(self) -> Iterator[tuple[Place, PredictionRow]]: ...
+
+
+def match_predictions(*files: PredictionSource, in_order: bool | None = None) -> MatchedPredictions:
     """Return the predictions of the files, by case. `in_order` matches them by order, whatever ids they have; None decides by the ids.
 
     Matching in order counts rows that cannot be read. Several trials of a case cannot be matched in order. Positions that run from 1
@@ -180,7 +192,7 @@ def match_predictions(*files: Predictions, in_order: bool | None = None) -> Matc
     return MatchedPredictions(by_case, info.in_order, info)
 
 
-def _rows(files: Iterable[Predictions]) -> Iterator[tuple[Predictions, Place, PredictionRow]]:
+def _rows(files: Iterable[PredictionSource]) -> Iterator[tuple[PredictionSource, Place, PredictionRow]]:
     for file in files:
         for place, row in file:
             yield file, place, row

@@ -158,6 +158,12 @@ def sync_folder(path: str) -> None:
             os.close(descriptor)
 
 
+def sync_file(path: str) -> None:
+    """Make sure that the content of a file is on disk."""
+    with Path(path).open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents if they are missing. A file in its place raises `NotADirectoryError`."""
     try:

@@ -31,7 +31,7 @@ MAX_ROW = 1 << 25  # bytes of a decompressed row, or file read as a whole: a few
 MAX_BLANK_LINES = 1 << 20  # consecutive decompressed blank lines, for the same reason
 Split = Callable[[bytes], Sequence[bytes | Raw] | None]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 class Rows:
@@ -147,7 +147,7 @@ class Rows:
             raise BadInput(f"{self.name}: expected JSON or JSONL, got a binary file")
         line, before = b"", 0  # `before` counts white space at the beginning of a line that is longer than the buffer
         while piece := self._line(BUFFER, before):
-            line = piece.removeprefix(_BOM) if not self._leading_blanks and not before else piece
+            line = piece.removeprefix(BOM) if not self._leading_blanks and not before else piece
             if not line.isspace():
                 break
             self._leading_blanks += piece.endswith(b"\n")

@@ -7,7 +7,7 @@ file is mapped into memory, and its data is checked before it is used. A damaged
 
 import io
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Literal
 
@@ -42,9 +42,11 @@ class TableRows:
     rereadable = True
     compression: Compression | None = None
 
-    def __init__(self, file: IO[bytes], name: str, kind: TableKind) -> None:
+    def __init__(self, file: IO[bytes], name: str, kind: TableKind, *, row_groups: Sequence[int] | None = None) -> None:
+        """Read an open file. With `row_groups`, only these row groups of a Parquet file are read, numbered from 1."""
         self.name = name
-        self._kind: TableKind = kind
+        self.kind: TableKind = kind
+        self._row_groups = row_groups
         self._file = file
         self._mapped: mmap.mmap | None = None
         if not file.seekable():
@@ -69,6 +71,16 @@ class TableRows:
         finally:
             self.close()
 
+    def row_groups(self) -> list[tuple[int, int]]:
+        """Return the numbers of rows and of bytes of each row group of a Parquet file."""
+        from pyarrow import parquet
+
+        with self._explain_errors():
+            self._file.seek(0)
+            metadata = parquet.read_metadata(self._arrow.PythonFile(self._file, mode="r"))
+            groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        return [(group.num_rows, group.total_byte_size) for group in groups]
+
     @property
     def position(self) -> int:
         return 0 if self._file.closed else self._file.tell()
@@ -81,12 +93,12 @@ class TableRows:
         self._file.close()
 
     def _open(self) -> Callable[[], Iterator[Any]]:
-        if self._kind == "Parquet":
+        if self.kind == "Parquet":
             return self._open_parquet()
         source = self._buffer()
         ipc = self._arrow.ipc
-        reader = ipc.open_stream(source) if self._kind == "Arrow stream" else ipc.open_file(source)
-        batches = reader if self._kind == "Arrow stream" else (reader.get_batch(index) for index in range(reader.num_record_batches))
+        reader = ipc.open_stream(source) if self.kind == "Arrow stream" else ipc.open_file(source)
+        batches = reader if self.kind == "Arrow stream" else (reader.get_batch(index) for index in range(reader.num_record_batches))
         return lambda: (piece for batch in batches for piece in _pieces(batch))
 
     def _buffer(self) -> Any:
@@ -109,7 +121,8 @@ class TableRows:
         rows = max(1, metadata.num_rows)
         size = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
         batch_rows = max(1, min(_MAX_BATCH_ROWS, _BATCH_BYTES * rows // max(1, size)))
-        return lambda: reader.iter_batches(batch_size=batch_rows, use_threads=False)
+        groups = None if self._row_groups is None else list(self._row_groups)
+        return lambda: reader.iter_batches(batch_size=batch_rows, row_groups=groups, use_threads=False)
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -122,8 +135,8 @@ class TableRows:
             if "encrypt" in problem:
                 raise BadInput(f"{self.name}: the Parquet file is encrypted", "Decrypt it first.") from None
             if isinstance(error, self._arrow.ArrowNotImplementedError):
-                raise BadInput(f"{self.name}: pyarrow cannot read the {self._kind} file: {problem}") from None
-            raise BadInput(f"{self.name}: the {self._kind} file is truncated or damaged ({problem})") from None
+                raise BadInput(f"{self.name}: pyarrow cannot read the {self.kind} file: {problem}") from None
+            raise BadInput(f"{self.name}: the {self.kind} file is truncated or damaged ({problem})") from None
 
 
 def load_pyarrow(what: str) -> Any:

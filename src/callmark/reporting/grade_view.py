@@ -1,6 +1,7 @@
 """Print a graded run: the headline metric, every evaluator, the top faults, the weakest tools, errors, and what to do next."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -19,6 +20,9 @@ from callmark.reporting.terminal import bar, name_cells, plain_table, print_part
 from callmark.runs.manifest import Manifest
 from callmark.wording import pluralize
 
+if TYPE_CHECKING:
+    from callmark.runs.partitioned import PartitionedRun
+
 _MAX_EXAMPLES = 3  # of a kind of fault
 _MAX_TOOLS = 5
 _MAX_ERRORS = 5
@@ -33,6 +37,20 @@ _TWO_TOOLS = ("wrong_tool", "unknown_tool")  # faults whose example names the ex
 
 def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *, details: bool = True, disagreements: bool = False) -> None:
     """Print the header, notices, the summary, its details and disagreements where they are wanted and known, and the next commands."""
+    _show_graded(console, folder, info, summary, details=details, disagreements=disagreements)
+    show_next(console, [folder])
+
+
+def show_partitioned_run(console: Console, run: "PartitionedRun") -> None:
+    """Print the same of a dataset that was graded in parts, and where the grades are."""
+    _show_graded(console, run.folder, run.info, run.summary)
+    parts = f"{pluralize(run.parts, 'part')}" + (f", {run.graded_before:,} of them graded before" if run.graded_before else "")
+    print_sentence(console, Text(f"Saved to {run.folder} ({parts}): grades/*.parquet, summary.json"))
+
+
+def _show_graded(
+    console: Console, folder: str, info: Manifest, summary: Summary, *, details: bool = True, disagreements: bool = False
+) -> None:
     scenarios = info.dataset.kind == "scenarios"
     head = Text(short_name(info.predictions.name or folder, 80), style="bold")
     verdict = judge_run(summary, "process.reliability" if scenarios else "call.score", scenarios=scenarios)
@@ -55,7 +73,6 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
         console.print()
         print_sentence(console, Text(line, style="dim"), indent=2)
     console.print()
-    show_next(console, [folder])
 
 
 def show_summary(

@@ -22,7 +22,7 @@ from callmark.formats import BadRow, Output, write_lines
 from callmark.formats.dataset import file_digest
 from callmark.formats.evaluation_results import METRICS, RESULTS, SCORES, metrics_json, result_lines
 from callmark.formats.file_sets import is_file_set
-from callmark.formats.matching import MatchedPredictions, match_predictions
+from callmark.formats.matching import MatchedPredictions, PredictionsInfo, match_predictions
 from callmark.formats.predictions import Predictions
 from callmark.grading.evaluate import undeclared_metric
 from callmark.grading.grader import Grader
@@ -349,9 +349,15 @@ def _refuse_changed(dataset: DatasetInfo, digest: str) -> None:
 def _refuse_all_unmatched(predictions: MatchedPredictions, cases: dict[str, Place | None]) -> None:
     fits = not predictions.in_order and predictions.info.rows == len(cases)
     if predictions.by_case and predictions.info.unmatched == sum(map(len, predictions.by_case.values())):
-        raise BadInput(
-            f"{predictions.info.name}: no prediction matches a case. The first prediction is for "
-            f"{predictions.info.first_unmatched[:80]!r}, and the first case is {next(iter(cases), '(none)')[:80]!r}",
-            "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID."
-            + (f" There are as many as cases ({len(cases):,}): --in-order matches them by order." if fits else ""),
-        )
+        hint = f" There are as many as cases ({len(cases):,}): --in-order matches them by order." if fits else ""
+        raise unmatched_error(predictions.info, next(iter(cases), "(none)"), in_order_hint=hint)
+
+
+def unmatched_error(info: PredictionsInfo, first_case: str, *, in_order_hint: str) -> BadInput:
+    """Return the error for predictions that match none of the cases."""
+    return BadInput(
+        f"{info.name}: no prediction matches a case. The first prediction is for "
+        f"{info.first_unmatched[:80]!r}, and the first case is {first_case[:80]!r}",
+        "Predictions are matched by ID (case, case_id, custom_id, id, or the ID of the item), or in order if no row has an ID."
+        + in_order_hint,
+    )
