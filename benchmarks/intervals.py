@@ -5,7 +5,7 @@ correlation between 0 and .6 (beta-binomial), and scores that are 0 or 1; 0, .5 
 
   coverage          of the interval of a mean: at most 1% of the cells below .93, none below .89; no interval of zero width
   false positives   of a comparison of two runs with the same true mean, whose conversations have the same or independent pass rates: at
-                    most 5% in every cell; a cell above is simulated again, with four times as many runs
+                    most 5% in every cell; cells above are simulated again, with four times as many runs each time
   deciding early    false positives of ten looks together, for 50 to 500 conversations: at most 5%
   power             how often a difference of .05 and of .1 is found
 
@@ -47,8 +47,7 @@ LOW_COVERAGE, LEAST_COVERAGE, MAX_LOW_SHARE = 0.93, 0.89, 0.01
 EARLY_CONVERSATIONS = (50, 100, 200, 500)
 SAME_LAW = 1e-7  # distance between the ends computed here and by the product
 RATES = ("same", "independent")  # pass rates of the conversations in the two runs of a comparison
-AGAIN = 4  # times as many runs for a cell with too many false positives
-SAMPLING_ERROR = 0.006  # of the largest share among such cells
+AGAIN = (4, 16, 64)  # times as many runs for the cells that have had too many false positives so far
 CHECKED = 3  # runs of a cell for which they are compared
 
 
@@ -207,11 +206,7 @@ def main() -> int:
             shares = [outcome.positives[index] for outcome in outcomes]
             report_positives(f"false positives, {name} pass rates, {len(cells):,} cells", cells, shares)
             again = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
-            if again:
-                jobs = [(cell, AGAIN * options.repetitions, options.seed + 1, name) for cell in again]
-                shares = list(pool.map(measure_positives, jobs))
-                title = f"  {len(again)} cells above {LEVEL:.0%}, simulated again with {AGAIN} times as many runs"
-                failed += report_positives(title, again, shares) > LEVEL + SAMPLING_ERROR
+            failed += has_excess(pool, again, name, *fixed)
         if options.part:
             return finish(failed, began)
         shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early[:: ceil(options.every / 4)]]))
@@ -220,6 +215,20 @@ def main() -> int:
     for (cell, drop), share in zip(powered, power, strict=True):
         print(f"power: {cell.conversations:3} conversations of {cell.sizes:>3}, mean {cell.mean:g}, drop of {drop:g}: {share:.2f}")
     return finish(failed, began)
+
+
+def has_excess(pool: ProcessPoolExecutor, cells: list[Cell], rates: str, repetitions: int, seed: int) -> bool:
+    """Simulate cells with too many false positives again, with more runs each time, and return whether one of them still has too many."""
+    most = 0.0
+    for times in AGAIN:
+        if not cells:
+            return False
+        jobs = [(cell, repetitions, seed + turn, rates) for cell in cells for turn in range(1, times + 1)]
+        found = list(pool.map(measure_positives, jobs))
+        shares = [sum(found[at : at + times]) / times for at in range(0, len(found), times)]
+        most = report_positives(f"  {len(cells)} cells above {LEVEL:.0%}, with {times} times as many runs", cells, shares)
+        cells = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
+    return most > LEVEL + sampling_error(AGAIN[-1] * repetitions)
 
 
 def finish(failed: int, began: float) -> int:
@@ -251,9 +260,13 @@ def report_positives(title: str, cells: list[Cell], shares: list[float]) -> floa
 
 def report_looks(shares: list[float], repetitions: int) -> int:
     """Print the false positives of deciding early and return the number of failed conditions."""
-    error = 2 * sqrt(LEVEL * (1 - LEVEL) / repetitions)
     print(f"deciding early, ten looks: mean {sum(shares) / len(shares):.2%}, most {max(shares):.2%} of {len(shares)} cells")
-    return int(max(shares) > LEVEL + error)
+    return int(max(shares) > LEVEL + sampling_error(repetitions))
+
+
+def sampling_error(repetitions: int) -> float:
+    """Return two standard errors of a share of false positives that is 5%."""
+    return 2 * sqrt(LEVEL * (1 - LEVEL) / repetitions)
 
 
 def describe(cell: Cell) -> str:

@@ -85,3 +85,17 @@ def test_invalid_outputs_are_refused(workdir: Path, arguments: list[str], senten
     with pytest.raises(BadInput, match=sentence):
         command.main(arguments, standalone_mode=False)
     assert sorted(workdir.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "patch.jsonl"])
+def test_files_beside_the_runs_are_no_runs(workdir: Path, name: str) -> None:
+    """A shell writes `report *` as all names in the folder."""
+    (workdir / name).write_text("{}\n")
+    found = json.loads(report_output("base", name, "tuned", "-o", "page.html", "--json"))
+    assert found["report"] == "page.html"
+
+
+def test_other_files_are_refused(workdir: Path) -> None:
+    (workdir / "notes.jsonl").write_text("{}\n")
+    with pytest.raises(BadInput, match="notes.jsonl: expected a run folder, got a file"):
+        report_output("base", "notes.jsonl")

@@ -201,3 +201,7 @@ def test_an_array_of_messages_is_one_conversation_and_an_array_of_rows_is_many(t
     assert [len(found.messages) for found in callmark.load(tmp_path / "rows.json")] == [4, 4]
     lists = write_rows(tmp_path / "lists.jsonl", messages, messages)
     assert [[str(one) for one in found.calls] for found in callmark.load(lists)] == [["f()"], ["f()"]]
+
+
+def test_row_with_bytes_that_are_not_utf8_is_no_container() -> None:
+    assert split_container(b'{"messages": [{"role": "\x97", "content": "Hi"}]}') is None

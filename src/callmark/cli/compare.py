@@ -2,7 +2,8 @@
 
 import click
 
-from callmark.cli.help import Command, argument, option
+from callmark.cli.help import Command, option
+from callmark.cli.run_folders import runs_argument
 
 
 @click.command(
@@ -10,7 +11,7 @@ from callmark.cli.help import Command, argument, option
     cls=Command,
     examples=("callmark compare runs/base runs/tuned", "callmark compare runs/base runs/a runs/b --details"),
 )
-@argument("runs", metavar="RUN...", nargs=-1, text="Run folders, at least two. The first is the baseline.")
+@runs_argument("Run folders, at least two. The first is the baseline.")
 @option("--common", group="Input", is_flag=True, help="Compare runs on different datasets, using the cases whose IDs are in both runs.")
 @option(
     "--details", group="Output", is_flag=True, help="Add every metric, the faults that differ, and the fixed and broken cases and tools."

@@ -8,6 +8,7 @@ from callmark.cli.dataset_options import DatasetOptions, dataset_options, refuse
 from callmark.cli.help import Command, Group, argument, option
 from callmark.cli.model_options import ModelOptions, model_options
 from callmark.cli.numbers import POSITIVE_INTEGER, Integer
+from callmark.cli.run_folders import runs_argument
 
 if TYPE_CHECKING:
     from callmark.runs.export_results import TableFormat
@@ -53,7 +54,7 @@ def grader(out: str, as_json: bool) -> None:
         "callmark export training runs/base --as regression -o failed.jsonl",
     ),
 )
-@argument("runs", metavar="RUN...", nargs=-1, required=True, text="Run folders, on the same cases.")
+@runs_argument("Run folders, on the same cases.", required=True)
 @option("--as", "kind", group="Output", type=click.Choice(["sft", "dpo", "regression"]), required=True, help=_KIND_HELP)
 @option(
     "--to",

@@ -3,7 +3,8 @@
 import click
 
 from callmark.cli.dataset_options import print_warning
-from callmark.cli.help import Command, argument, option
+from callmark.cli.help import Command, option
+from callmark.cli.run_folders import runs_argument
 
 
 @click.command(
@@ -15,7 +16,7 @@ from callmark.cli.help import Command, argument, option
         "callmark report runs/* --history -o history.html",
     ),
 )
-@argument("runs", metavar="RUN...", nargs=-1, text="Run folders. Several runs are compared with the first.")
+@runs_argument("Run folders. Several runs are compared with the first.")
 @option(
     "-o",
     "--out",

@@ -101,9 +101,16 @@ def split_container(row: bytes) -> Sequence[bytes | Raw] | None:
         return None
     possible = possible_formats(frozenset(fields))
     rows = split_by(possible, row)
-    if rows is not None or _most_confident(possible, fields) is not None:  # looking for installed packages takes time
+    if rows is not None or _may_be_row(possible, fields):  # looking for installed packages takes time
         return rows
     return split_by(installed_formats(), row)
+
+
+def _may_be_row(formats: Sequence[Format], fields: Mapping[str, Raw]) -> bool:
+    try:
+        return _most_confident(formats, fields) is not None
+    except (ValueError, RecursionError):  # reading it says why
+        return True
 
 
 def split_by(formats: Iterable[Format], row: bytes) -> Sequence[bytes | Raw] | None:
