@@ -370,7 +370,7 @@ AZURE = System(
             lambda _, case: not case.expected,
         ),
         Difference(
-            "two calls of one tool with different arguments",
+            "two calls to one tool with different arguments",
             "exact_match, parameters",
             [("f", {"x": 1}), ("f", {"x": 2})],
             [("f", {"x": 1}), ("f", {"x": 2})],

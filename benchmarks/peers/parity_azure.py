@@ -1,7 +1,7 @@
 """Compute azure-ai-evaluation's task navigation efficiency. Run by benchmarks/parity.py in an environment with azure-ai-evaluation.
 
 The ground truth is a list of names. With parameters it is names and one set of parameters for each name, which cannot express two expected
-calls of one tool with different arguments.
+calls to one tool with different arguments.
 """
 
 import logging

@@ -141,7 +141,8 @@ def test_precision_against_recall(precision: float, recall: float, word: str) ->
 
 
 @pytest.mark.parametrize(
-    "precision, recall, word", [(0.95, 0.6, "incomplete"), (0.6, 0.95, "so are wrong ones"), (0.5, 0.5, "significant"), (0.95, 0.95, "")]
+    "precision, recall, word",
+    [(0.95, 0.6, "incomplete"), (0.6, 0.95, "so are unexpected ones"), (0.5, 0.5, "significant"), (0.95, 0.95, "")],
 )
 def test_precision_against_recall_of_arguments(precision: float, recall: float, word: str) -> None:
     found = interpret_precision_and_recall({"process.args_precision": sure(precision), "process.args_recall": sure(recall)})

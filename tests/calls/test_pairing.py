@@ -223,7 +223,7 @@ def test_beyond_a_thousand_calls_equal_ones_are_paired_first_and_the_rest_in_ord
         (3, 3, True),
     ]
     notes = grade(expected, actual).notes
-    assert "more than 1,000 calls of one tool: equal calls were paired first, the rest in order" in {note.sentence for note in notes}
+    assert "more than 1,000 calls to one tool: equal calls were paired first, the rest in order" in {note.sentence for note in notes}
 
 
 argument_values = st.sampled_from(

@@ -74,7 +74,7 @@ REFUSED = {
     "duplicate key in JSON": ('{"x": 1, "x": 2}', "duplicate key 'x'"),
     "a list as a key": ("? [a]\n: b", "expected a plain key, got a collection"),
     "merge of a text": ("a: {<<: x}", "line 1: << expected a mapping, or a list of them"),
-    "two documents": ("a: 1\n---\nb: 2", "line 2: expected one document, got another"),
+    "two documents": ("a: 1\n---\nb: 2", "line 2: expected one document, got several"),
     "open list": ("rules: [", "line 1: not valid YAML: did not find expected node content"),
     "control character": ("a: \x01", "not valid YAML"),
     "surrogate": ("a: \ud800", "not valid YAML"),

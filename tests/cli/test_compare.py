@@ -110,7 +110,7 @@ def test_every_run_is_compared_with_the_first(cli: Cli, workdir: Path) -> None:
         "tuned is better than base: call.score .500 → .950, +.450 [+.277, +.602], p < .001   (40 common cases)",
         "worse is worse than base: call.score .500 → .050, -.450 [-.602, -.277], p < .001   (40 common cases)",
     ]
-    assert completed.out.endswith("\np-values are adjusted for the number of runs (Holm).\n")
+    assert completed.out.endswith("\np-values are adjusted for multiple comparisons (Holm).\n")
 
 
 def test_excluded_cases_are_counted(cli: Cli, workdir: Path) -> None:
@@ -144,7 +144,7 @@ def test_runs_graded_with_other_settings_are_compared_on_shared_metrics(cli: Cli
     both = GradingSettings(evaluators=("call", "schema"), options={"call": {"threshold": 0.8}})
     make_run(workdir / "more", more, metrics=("call.score", "call.pass", "schema.overall"), settings=both)
     completed = cli("compare", "base", "more")
-    assert "  Graded with different settings (call.threshold): callmark grade RUN grades a run again\n" in completed.out
+    assert "  Graded with different settings (call.threshold): to grade a run again: callmark grade RUN\n" in completed.out
     assert "  Measured in one run only: schema.overall\n" in completed.out
     assert completed.out.startswith("more is better than base: call.score .500 → .950, +.450 ")
 

@@ -135,7 +135,8 @@ def test_show_finds_unused_fields_in_every_format(cli: Cli, tmp_path: Path, show
 
 
 @pytest.mark.parametrize(
-    "command", [["stats"], ["lint"], ["filter", "--min-turns", "1", "-o", "out.jsonl"], ["convert", "--to", "sharegpt", "-o", "out.jsonl"]]
+    "command",
+    [["stats"], ["lint"], ["filter", "--min-messages", "1", "-o", "out.jsonl"], ["convert", "--to", "sharegpt", "-o", "out.jsonl"]],
 )
 def test_a_file_without_calls_says_so_in_the_first_line(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]

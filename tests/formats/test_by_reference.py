@@ -252,12 +252,12 @@ DEFINED = "is not defined in an earlier row."
         (
             [TOOLS, {"tools": {"id": "w", "tools": OTHER_TOOLS}}, CONVERSATION, record()],
             2,
-            "tools.id: 'w' is already defined, with other tools, in x.jsonl, line 1.",
+            "tools.id: 'w' is already defined with different tools in x.jsonl, line 1.",
         ),
         (
             [TOOLS, CONVERSATION, {"conversation": {"id": "c", "messages": []}}, record()],
             3,
-            "conversation.id: 'c' is already defined, with other content, in x.jsonl, line 2.",
+            "conversation.id: 'c' is already defined with different content in x.jsonl, line 2.",
         ),
         ([{"conversation": {"messages": []}}, record()], 1, "conversation: missing key 'id'."),
         ([{"conversation": {"id": "c", "messages": 3}}, record()], 1, "conversation.messages: expected a list of messages, got a number."),

@@ -88,7 +88,7 @@ def pydantic_ai(*parts: Any, kind: str = "response") -> Any:
         ),
         (
             {"run_type": "llm", "inputs": {"prompts": ["Human: hi"]}, "outputs": {}},
-            "inputs: expected messages, got them only as text",
+            "inputs: expected messages, got only text",
         ),
         (
             {"run_type": "llm", "inputs": {"messages": [[], []]}, "outputs": {}},

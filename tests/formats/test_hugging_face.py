@@ -50,7 +50,7 @@ def test_files_belong_to_splits_by_their_names(names: list[str], split: str, exp
         (["train.jsonl", "test.jsonl"], "", "the dataset has 2 splits: test, train"),
         (["train.jsonl"], "/dev", "the dataset has no split 'dev'"),
         (["train-00000-of-00003.parquet", "train-00002-of-00003.parquet"], "", "train: shard 2 of 3 is missing"),
-        (["train-00000-of-00001.parquet", "train-00000-of-00002.parquet", "train-00001-of-00002.parquet"], "", "of different versions"),
+        (["train-00000-of-00001.parquet", "train-00000-of-00002.parquet", "train-00001-of-00002.parquet"], "", "from different versions"),
         (["README.md"], "", "no data files found"),
     ],
 )
@@ -65,7 +65,7 @@ def test_a_saved_dataset_is_complete_and_in_order(tmp_path: Path) -> None:
     assert files(folder) == ["data-00000-of-00002.arrow", "data-00001-of-00002.arrow"]
     assert len(list(callmark.load(folder))) == 3  # also without hf:
     (folder / "data-00001-of-00002.arrow").unlink()
-    with pytest.raises(BadInput, match=r"data-00001-of-00002.arrow is missing, which state.json lists"):
+    with pytest.raises(BadInput, match=r"state.json lists data-00001-of-00002.arrow, which is missing"):
         files(folder)
 
 
@@ -81,7 +81,7 @@ def test_the_splits_of_a_saved_dictionary_are_its_folders(tmp_path: Path) -> Non
     [
         ({"_data_files": [{"filename": "../secret.arrow"}]}, "expected _data_files, a list of file names"),
         ({"_data_files": []}, "expected _data_files, a list of file names"),
-        ({"_data_files": [{"filename": "x"}], "_indices_files": [{"filename": "i"}]}, "indices that are not applied to its rows"),
+        ({"_data_files": [{"filename": "x"}], "_indices_files": [{"filename": "i"}]}, "an unflattened indices mapping"),
     ],
 )
 def test_a_state_that_cannot_be_trusted_is_refused(state: dict[str, object], sentence: str, tmp_path: Path) -> None:

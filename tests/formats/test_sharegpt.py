@@ -101,5 +101,5 @@ def test_calls_in_two_places_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", ["human", "gpt", "Model", "observation", ""])
 def test_a_role_that_would_be_read_as_another_is_not_written(tmp_path: Path, role: str) -> None:
     odd = callmark.Conversation("c", (callmark.Message(role, "x"),))
-    with pytest.raises(BadInput, match=rf"c: messages\[0\].role: '{role}' has another meaning in ShareGPT"):
+    with pytest.raises(BadInput, match=rf"c: messages\[0\].role: '{role}' has a different meaning in ShareGPT"):
         callmark.write([odd], tmp_path / "x.jsonl", to="sharegpt")

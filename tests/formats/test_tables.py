@@ -292,4 +292,4 @@ def test_by_reference_in_three_tables_is_the_same_as_one_file(cli: Cli, tmp_path
     assert back.read_bytes() == points.read_bytes()
     assert cli("expand", chat, "--by-reference", "-o", folder).status == 0  # written again
     write_rows(folder / "mine.jsonl", *ROWS)
-    assert "already exists, and is not a folder of such tables" in cli("expand", chat, "--by-reference", "-o", folder).err
+    assert "already exists, but is not a folder of cases by reference" in cli("expand", chat, "--by-reference", "-o", folder).err

@@ -53,7 +53,7 @@ def test_the_conversation_is_the_agents_part(tmp_path: Path) -> None:
         ("system", "Be brief."), ("assistant", "Hi!"), ("user", "Book a seat to SEA."), ("assistant", 'book(to="SEA")'), ("tool", "{}"),
         ("assistant", "Booked."), ("user", "###STOP###"),
     ]  # fmt: skip
-    assert dataset.left_out == {"calls of the simulated user's own tools": 1}
+    assert dataset.left_out == {"calls to the simulated user's own tools": 1}
 
 
 def test_a_results_file_is_graded_with_its_own_predictions(cli: Cli, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_results_file_is_graded_with_its_own_predictions(cli: Cli, tmp_path: P
 @pytest.mark.parametrize(
     "changes, sentence",
     [
-        ({"messages": None}, "messages: expected a list, got none: simulations of speech are not read"),
+        ({"messages": None}, "messages: expected a list, got none: voice simulations are not supported"),
         ({"messages": [{"role": "narrator", "content": "x"}]}, r"messages\[0\].role: expected one of"),
         (
             {"messages": [{"role": "tool", "id": "x", "content": "x", "requestor": "robot"}]},

@@ -76,7 +76,7 @@ def test_what_is_left_out_is_reported(cli: Cli, tmp_path: Path) -> None:
     row = task(TRANSFER, {**TRANSFER, "requestor": "user"}, initial_state={"message_history": []})
     done = cli("stats", write_rows(tmp_path / "tasks.jsonl", row), "--json")
     assert json.loads(done.out)["tool_calls"]["total"] == 1
-    sentence = "ignored: initial states (data and messages before the conversation) (1), calls of the simulated user's own tools (1)."
+    sentence = "ignored: initial states (data and messages before the conversation) (1), calls to the simulated user's own tools (1)."
     assert sentence in done.err
 
 

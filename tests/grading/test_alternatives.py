@@ -34,7 +34,7 @@ def test_best_alternative_counts(
 def test_every_evaluator_uses_the_alternative_that_counts() -> None:
     graded = callmark.grade([tool_call("f")], [tool_call("g", a=1)], alternatives=[[tool_call("g", a=1)]])
     assert set(graded.metrics.values()) == {1.0}
-    assert "by alternative 1" in repr(graded)
+    assert "(matched alternative 1)" in repr(graded)
 
 
 def record(**expected: Any) -> dict[str, Any]:

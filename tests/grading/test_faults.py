@@ -129,7 +129,7 @@ def test_wrong_value_in_another_format(expected: Any, actual: Any, origin: str |
 def test_format_comes_before_elsewhere_and_is_in_the_sentence() -> None:
     (fault,) = grade([tool_call("f", id="#W2")], [tool_call("f", id="w2")], messages=[Message("user", "w2")]).faults
     assert fault.origin == "format"
-    assert fault_sentence(fault) == 'id: expected "#W2", got "w2" (another format)'
+    assert fault_sentence(fault) == 'id: expected "#W2", got "w2" (different format)'
 
 
 def test_a_type_that_the_schema_does_not_admit_is_a_wrong_type() -> None:

@@ -210,7 +210,7 @@ def test_tools_create_a_system_message_if_there_is_none() -> None:
     body = decoded_request(case_of(Message("user", "hi")), FREE)
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert "<tool_call>" in body["messages"][0]["content"]
-    assert "plain words" in body["messages"][0]["content"]
+    assert "plain text" in body["messages"][0]["content"]
     assert body.keys() == {"model", "messages"}
 
 

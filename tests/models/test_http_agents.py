@@ -134,8 +134,11 @@ def test_variable_that_is_not_set_is_named(cli: Cli, monkeypatch: pytest.MonkeyP
             'url = "URL"\nstart = { url = "URL", session = "/id", body = { api_key = "x" } }',
             "[agents.bot] start.body api_key: API keys do not belong in this file",
         ),
-        ('url = "http://{session}.example.com/chat"', "[agents.bot] url: {session} is in the host"),
-        ('url = "URL"\npoll = { url = "https://h:{trial}/x" }', "[agents.bot] poll.url: {trial} is in the host"),
+        ('url = "http://{session}.example.com/chat"', "[agents.bot] url: the host cannot contain a placeholder, got {session}"),
+        (
+            'url = "URL"\npoll = { url = "https://h:{trial}/x" }',
+            "[agents.bot] poll.url: the host cannot contain a placeholder, got {trial}",
+        ),
         ('url = "URL"\nbody = { text = "{mesage}" }', "[agents.bot] body: unknown placeholder {mesage}. Did you mean message?"),
         ('url = "URL?key=${KEY}"', "[agents.bot] url: a URL cannot contain a variable, got ${KEY}"),
         ('url = "URL"\nreply = "text"', "[agents.bot] reply: expected a JSON Pointer, which starts with /, got 'text'"),

@@ -65,7 +65,7 @@ def test_every_matcher_is_satisfied(expected: Any) -> None:
             Call("cancel", {"reason": {"$not": {"$any": True}}}),
             'no value found for reason of cancel that satisfies {"$not":{"$any":true}}',
         ),
-        (Call("cancel", {}, None, "cut off", "{"), "the expected call of cancel is malformed, so no call can satisfy it"),
+        (Call("cancel", {}, None, "cut off", "{"), "the expected call to cancel is malformed, so no call can satisfy it"),
         (Call("", {}, None, "cut off", "{"), "the expected call is malformed, so no call can satisfy it"),
     ],
 )

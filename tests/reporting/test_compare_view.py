@@ -101,7 +101,7 @@ def test_caveats_follow_the_verdict() -> None:
     lines = show(RunComparison("base", "tuned", True, ["match"], ["mine.cost"], comparison)).splitlines()
     assert lines[1:7] == [
         "  Different datasets: cases are matched by ID",
-        "  Graded with different settings (match): callmark grade RUN grades a run again",
+        "  Graded with different settings (match): to grade a run again: callmark grade RUN",
         "  Measured in one run only: mine.cost",
         "  10 cases only in base, excluded",
         "  1 case only in tuned, excluded",
@@ -112,4 +112,4 @@ def test_caveats_follow_the_verdict() -> None:
 def test_several_runs_are_compared_with_the_first() -> None:
     text = show(against(), against(second="other"))
     assert "\n\nother is better than base: " in text
-    assert text.endswith("\np-values are adjusted for the number of runs (Holm).\n")
+    assert text.endswith("\np-values are adjusted for multiple comparisons (Holm).\n")

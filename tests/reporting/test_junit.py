@@ -165,7 +165,7 @@ def test_markdown_lists_the_first_cases_only() -> None:
     "url", ["javascript:alert(1)", "https://a.example/) [x](b", "//a.example", "https://a.example/ b", "http://", "file:///a"]
 )
 def test_address_that_is_not_plain_http_is_refused(url: str) -> None:
-    with pytest.raises(BadInput, match="the address of the report: expected an HTTP address, got "):
+    with pytest.raises(BadInput, match="report URL: expected an HTTP or HTTPS URL, got "):
         markdown("x", CHECKS, CaseResults(), report=url)
 
 

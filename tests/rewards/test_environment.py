@@ -138,5 +138,5 @@ def test_method_describes_the_tool() -> None:
 
 
 def test_parameter_that_is_not_a_python_name_is_refused() -> None:
-    with pytest.raises(BadInput, match="tool f: parameter 'a-b' is not a Python name"):
+    with pytest.raises(BadInput, match="tool f: parameter 'a-b' is not a valid Python identifier"):
         tool_method(Tool("f", "", {"properties": {"a-b": {}}}), lambda self, arguments: "")

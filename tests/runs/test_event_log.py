@@ -78,7 +78,7 @@ def test_links_pipes_and_large_files_are_refused(tmp_path: Path, monkeypatch: py
         with pytest.raises(BadInput, match="expected a regular file"):
             append_line(str(tmp_path / name), b"{}")
     monkeypatch.setattr(event_log, "MAX_BYTES", 10)
-    with pytest.raises(StorageError, match="the most that callmark reads"):
+    with pytest.raises(StorageError, match="and callmark reads at most"):
         append_line(str(tmp_path / "large"), b'{"n": 12345678}')
     (tmp_path / "large").write_bytes(b"x" * 11)
     with pytest.raises(BadInput, match="got more"):
@@ -93,7 +93,7 @@ def test_writer_gives_up_when_another_never_ends(tmp_path: Path, monkeypatch: py
     path = tmp_path / "log.jsonl"
     with path.open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(StorageError, match="another process has been writing it"):
+        with pytest.raises(StorageError, match="another process has been writing to it"):
             append_line(str(path), b"{}")
     append_line(str(path), b"{}")
     assert lines(path) == [b"{}"]

@@ -40,7 +40,7 @@ def test_label_holds_for_every_run_of_the_dataset(tmp_path: Path) -> None:
     [
         ("{", "not a valid label"),
         ('{"dataset": "one"}', "missing required field `case`"),
-        ('{"dataset": "one", "case": "c", "label": "x", "version": 9}', "version 9 is not known: expected 1"),
+        ('{"dataset": "one", "case": "c", "label": "x", "version": 9}', "unknown version 9: expected 1"),
         ('{"dataset": "one", "case": "c", "label": "<b>"}', "label: expected up to 40 letters, digits"),
         ('{"dataset": "one", "case": "c", "label": "' + "x" * 41 + '"}', "label: expected up to 40 letters, digits"),
         ('{"dataset": "one", "case": "c", "label": "x", "note": "' + "x" * 4001 + '"}', "note: expected at most 4,000 characters"),

@@ -92,7 +92,7 @@ def test_correction_of_a_case_that_changed_does_not_apply(folder: Path, capsys: 
     "line, problem",
     [
         ("{", "not a valid correction"),
-        ('{"case":"c","case_digest":"d","expected_output":{"tool_calls":[]},"version":2}', "version 2 is not known"),
+        ('{"case":"c","case_digest":"d","expected_output":{"tool_calls":[]},"version":2}', "unknown version 2"),
         ('{"case":"c","case_digest":"d","expected_output":{}}', "expected tool_calls"),
         ('{"case":"c","case_digest":"d","expected_output":{"tool_calls":[{"name":"f","foo":1}]}}', "malformed call 'f'"),
         ('{"case":"c","case_digest":"d","expected_output":{"tool_calls":[{"name":"f","arguments":{"a":{"$nope":1}}}]}}', "nope"),
@@ -108,7 +108,7 @@ def test_invalid_correction_is_refused_with_its_line(tmp_path: Path, line: str, 
 
 
 def test_missing_patch_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInput, match="found no such file or an empty one"):
+    with pytest.raises(BadInput, match="but the file is missing or empty"):
         callmark.grade(folder / "runs" / "base", patch=folder / "gone.jsonl")
 
 

@@ -136,7 +136,7 @@ def test_missing_baseline_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "runs" / "broken" / "run.json").write_text("{", encoding="utf-8")
     result = cli("gate", "runs/new", "--baseline", "latest:main", "--max-drop", "call.score=0.1")
     assert result.status == 2
-    expected = "runs has no other finished run on one.jsonl with the tag main, only 1 run with other cases and 1 unfinished run"
+    expected = "runs has no other finished run on one.jsonl with the tag main, only 1 run with different cases and 1 unfinished run"
     assert f"--baseline: {expected}" in result.err
     assert "callmark run one.jsonl --model MODEL --tag main" in result.err
     tagged(tmp_path / "runs" / "c", 36)

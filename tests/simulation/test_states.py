@@ -107,15 +107,15 @@ def test_substitute_is_restored_only_in_its_own_column() -> None:
         ([Call("Desk-create", {"title": ""})], 'Desk-create(title="") returned an error: A title is needed.'),
         (
             [Call("Desk-update", {"ticket_id": {"$glob": "TKT-*"}})],
-            'Desk-update.ticket_id: no earlier result has a value that matches {"$glob":"TKT-*"}',
+            'Desk-update.ticket_id: no earlier result contains a value that matches {"$glob":"TKT-*"}',
         ),
         (
             [Call("Desk-update", {"ticket_id": {"$glob": "TKT-*", "$case": False}})],
-            "Desk-update.ticket_id: no earlier result has a value that matches TKT-*",
+            "Desk-update.ticket_id: no earlier result contains a value that matches TKT-*",
         ),
         (
             [Call("Desk-create", {"title": {"$not": "x"}})],
-            'Desk-create.title: no earlier result has a value that matches {"$not":"x"}',
+            'Desk-create.title: no earlier result contains a value that matches {"$not":"x"}',
         ),
     ],
 )

@@ -398,7 +398,7 @@ def test_invalid_state_raises_a_model_error(module: Write) -> None:
             await reads(toolbox)
 
     async def reads(toolbox: Toolbox) -> None:
-        with pytest.raises(ModelError, match="expected {table: {key: {column: value}}}, got another structure"):
+        with pytest.raises(ModelError, match="expected {table: {key: {column: value}}}, got a different structure"):
             await toolbox.state()
 
     use(module("def state(): return {'tickets': 3}\ndef tool(): ..."), check)

@@ -177,7 +177,7 @@ def test_equal_rows_are_the_same_object() -> None:
     assert one == {"a": {"1": {"x": 1}, "2": {"x": 1}}, "b": {}}
     assert one["a"]["1"] is one["a"]["2"] is other["a"]["1"] is not other["a"]["2"]
     assert changes(one, other).rows == {}
-    with pytest.raises(ModelError, match="the state of the desk: expected {table: {key: {column: value}}}, got another structure"):
+    with pytest.raises(ModelError, match="the state of the desk: expected {table: {key: {column: value}}}, got a different structure"):
         reader.read('{"a": {"1": 5}}')
     with pytest.raises(ModelError, match="the state of the desk is not valid JSON"):
         reader.read('{"a": {"1": {"x": NaN}}}')

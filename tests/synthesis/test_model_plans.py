@@ -71,7 +71,7 @@ def test_good_plan_is_simulated_with_values_of_earlier_results(cli: Cli) -> None
         ({"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": 7}}]}, "call 1: get_book: book_id: "),
         (
             {"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "B-1"}}]},
-            "is not a value that the user says or a result has",
+            "appears neither in what the user says nor in a result",
         ),
         (
             {"wish": "x", "calls": [{"name": "get_book", "arguments": {"book_id": "{{1.id}}"}}]},

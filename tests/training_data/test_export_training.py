@@ -189,7 +189,7 @@ def test_several_runs_on_the_same_cases_are_one_set_of_attempts(tmp_path: Path) 
     changed = json.loads(json.dumps(rows))
     changed[0]["messages"][-1]["content"] = "Another question."
     other = failed_run(tmp_path / "other", changed)
-    with pytest.raises(BadInput, match="differs from the case of that ID"):
+    with pytest.raises(BadInput, match="differs from the case with that ID"):
         callmark.export_training([runs[0], other], tmp_path / "x.jsonl", kind="regression")
 
 

@@ -284,7 +284,7 @@ def test_back_and_forward_restore_earlier_states(base: Page) -> None:
 
 def test_invalid_address_shows_what_is_missing(opened: Opener, base_report: Path) -> None:
     page = opened(f"{base_report.as_uri()}#run=base&case=gone&fault=nonsense&sort=%00&nothing=1&trial=x")
-    expect(page.get_by_text("This run has no case with this id.")).to_be_visible()
+    expect(page.get_by_text("This run has no case with this ID.")).to_be_visible()
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Clear filters").click()
     assert row_count(page) == "36 cases"

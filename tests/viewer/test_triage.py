@@ -43,13 +43,13 @@ def test_label_is_written_with_token_and_origin(folder: Path) -> None:
 REFUSED: list[tuple[dict[str, str | None], int, str]] = [
     ({"X-Callmark-Token": None}, 403, "The token is missing or wrong"),
     ({"X-Callmark-Token": "guess"}, 403, "The token is missing or wrong"),
-    ({"Origin": None}, 403, "Only the page of the viewer may write"),
+    ({"Origin": None}, 403, "Only the viewer's own page can write"),
     ({"Origin": "null"}, 403, "does not serve other sites"),
     ({"Origin": "https://evil.example"}, 403, "does not serve other sites"),
     ({"Origin": "http://127.0.0.1:1"}, 403, "does not serve other sites"),
     ({"Host": "evil.example"}, 403, "serves only this machine"),
-    ({"Content-Type": "text/plain"}, 415, "expected a request with JSON"),
-    ({"Content-Type": None}, 415, "expected a request with JSON"),
+    ({"Content-Type": "text/plain"}, 415, "expected a JSON request"),
+    ({"Content-Type": None}, 415, "expected a JSON request"),
 ]
 
 

@@ -81,7 +81,7 @@ _ARGUMENTS = _PrecisionAndRecall(
     "process.args_precision",
     "process.args_recall",
     "the arguments are correct, but incomplete",
-    "the expected arguments are there, but so are wrong ones",
+    "the expected arguments are there, but so are unexpected ones",
     "significant issues: arguments are wrong or missing",
 )
 

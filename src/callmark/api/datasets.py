@@ -170,8 +170,8 @@ def filter(  # noqa: A001 - the public name
     clean: bool = False,
     min_calls: int | None = None,
     max_calls: int | None = None,
-    min_turns: int | None = None,
-    max_turns: int | None = None,
+    min_messages: int | None = None,
+    max_messages: int | None = None,
     tools: Sequence[str] = (),
     no_tools: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
@@ -194,8 +194,8 @@ def filter(  # noqa: A001 - the public name
         clean: Reject rows with a lint error.
         min_calls: Least number of calls.
         max_calls: Greatest number of calls.
-        min_turns: Least number of messages.
-        max_turns: Greatest number of messages.
+        min_messages: Least number of messages.
+        max_messages: Greatest number of messages.
         tools: Name patterns; each must match a called tool.
         no_tools: Name patterns; none may match a called tool.
         out: File for the rows that are kept. Without it, they are returned.
@@ -217,7 +217,7 @@ def filter(  # noqa: A001 - the public name
         *([filter_rules.grounded(read_grading_settings(config).ungrounded)] if grounded else []),
         *([filter_rules.clean()] if clean else []),
         *filter_rules.calls_between(min_calls, max_calls),
-        *filter_rules.turns_between(min_turns, max_turns),
+        *filter_rules.messages_between(min_messages, max_messages),
         *map(filter_rules.uses_tool, tools),
         *map(filter_rules.avoids_tool, no_tools),
     ]
@@ -291,7 +291,7 @@ def expand(
         dataset: A dataset of conversations.
         parallel: For several calls in one message: `"separate"` yields a case for each, `"together"` one case that expects all of them.
         abstain: Also yield a case for each assistant turn without a call, where no call is expected.
-        patch: File with corrections of expected calls, as `view` writes it. If none of them applies, that is an error.
+        patch: File with corrections to expected calls, as `view` writes it. If none of them applies, that is an error.
 
     Yields:
         The decision points, in order. `write` saves them to a file.

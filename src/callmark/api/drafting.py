@@ -42,9 +42,7 @@ class Drafting:
         if self._reading:
             names = [name for name, _ in self._reading.most_common(_MAX_LISTED) if _SIMPLE_NAME.fullmatch(name)]
             listed = ", ".join(f'"{name}"' for name in names)
-            notes.append(
-                f"calls that only read are not expected: to ignore them, add [evaluators.process] ignore = [{listed}] to callmark.toml"
-            )
+            notes.append(f"read-only calls are not expected: to ignore them, add [evaluators.process] ignore = [{listed}] to callmark.toml")
         notes += [f"not expected: {what} ({count:,})" for what, count in self._left_out.items()]
         if self._without_calls:
             notes.append(f"{pluralize(self._without_calls, 'draft')} without an expected call")

@@ -205,8 +205,8 @@ def export_training(
 
         callmark.export_training("runs/base", "dpo.jsonl", kind="dpo", to="trl", test="eval.jsonl")
 
-    `sft` is the correct call at each failed decision point, `dpo` are preference pairs: the expected call against the worst attempt, and
-    the best attempt against the worst if both exist. `regression` are the cases that failed in any attempt, as test cases.
+    `sft` is the correct call at each failed decision point, `dpo` are preference pairs: the expected call paired with the worst attempt,
+    and the best attempt with the worst if both exist. `regression` are the cases that failed in any attempt, as test cases.
 
     Near-duplicates are removed. So is every case that is in the evaluation file `test`, is nearly one of its cases, or comes from one of
     its conversations.

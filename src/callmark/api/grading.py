@@ -94,7 +94,7 @@ def grade(expected: Any, actual: Any = _MISSING, **others: Any) -> Grade | Run:
         policy: YAML file with the rules of the `policy` evaluator.
         parse: Text format of calls in raw text, such as `hermes`. By default it is detected.
         in_order: Match predictions to cases by order, whatever ids they have.
-        patch: File with corrections of expected calls, as `view` writes it. A run that is graded again keeps its corrections without it.
+        patch: File with corrections to expected calls, as `view` writes it. A run that is graded again keeps its corrections without it.
         out: Parent folder of the run; `runs` by default.
         name: Name of the run folder; by default the name of the first predictions file and the time.
         tags: Tags of the run: a dict, or a list of `KEY` and `KEY=VALUE`. A run that is graded again keeps those it has.

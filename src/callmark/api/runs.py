@@ -70,7 +70,7 @@ class GateResult(Struct, frozen=True):
         return junit(self.run, self.checks, self._cases())
 
     def to_markdown(self, *, report: str = "") -> str:
-        """Return the checks and the failed cases as Markdown, for a pull request. `report` is the address of the report, for a link."""
+        """Return the checks and the failed cases as Markdown, for a pull request. `report` is the URL of the report, for a link."""
         return markdown(self.run, self.checks, self._cases(), coverage=self.coverage, baseline=self.baseline, report=report)
 
     def _cases(self) -> CaseResults:
@@ -239,7 +239,7 @@ def view(
         folder: Folder with runs, or the folder of one run.
         port: Port to listen on; 0 is any free port.
         open_browser: Open the page in the browser.
-        author: Name in the labels that are given in the page; the name of the user by default.
+        author: Your name, saved with each label and correction; the name of the user by default.
         read_only: Write no labels and no corrections.
         on_ready: Called with the address, which contains an access token.
 

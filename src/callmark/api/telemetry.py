@@ -42,7 +42,7 @@ def emit_otel(run: RunSource, logger_provider: "LoggerProvider | None" = None) -
         callmark.emit_otel("runs/base")     # through the global logger provider
 
     Each event is named `gen_ai.evaluation.result` and has the attributes `gen_ai.evaluation.name`, `.score.value`, `.score.label` and
-    `.explanation`. Grades of cases that were cut from traces carry the trace or the conversation that they are about.
+    `.explanation`. If a case was cut from a trace, its events carry the trace ID or conversation ID.
 
     Args:
         run: A `Run`, or the path of its folder.

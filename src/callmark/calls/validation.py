@@ -54,12 +54,12 @@ class Validator:
             return [] if self._plain.plainly_fits(arguments) or self._validator.is_valid(arguments) else self._errors(arguments)
         steps = None if self._is_simple else _Steps(self._schema, arguments)
         if steps is not None and steps.visits > _MIN_STEPS + _STEPS_PER_NODE * steps.nodes:
-            return [((), "not validated, because the schema takes too many steps for these arguments")]
+            return [((), "not validated, because validating these arguments takes too many steps")]
         if self._validator.is_valid(arguments):
             return []
         steps = steps or _Steps(self._schema, arguments)
         if steps.visits > _MIN_ERROR_STEPS + _STEPS_PER_NODE * steps.nodes or steps.quoted > _MAX_QUOTED + _STEPS_PER_NODE * steps.size:
-            return [((), "does not fit the schema; where is not known, because that takes too many steps")]
+            return [((), "does not fit the schema; finding the place takes too many steps")]
         return self._errors(arguments)
 
     def _errors(self, arguments: Any) -> list[tuple[tuple[str | int, ...], str]]:

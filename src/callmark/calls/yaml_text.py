@@ -116,7 +116,7 @@ class _Builder:
                 case yaml.DocumentStartEvent():
                     self._documents += 1
                     if self._documents > 1:
-                        raise self._problem("expected one document, got another")
+                        raise self._problem("expected one document, got several")
         return self._root
 
     def _start(self, event: Any, value: Any) -> None:

@@ -45,7 +45,7 @@ from callmark.wording import pluralize
     help=OUT_FILE,
 )
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
-@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file; for drafts, its [tools] read_only.")
+@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file; [tools] read_only is used to draft scenarios.")
 @dataset_options(rejects="Save rows that cannot be read or converted to FILE, with the reason for each (needs --skip-bad).")
 def command(file: str, out: str, target: str, as_json: bool, config: str | None, options: DatasetOptions) -> None:
     """Convert a dataset to another format.
@@ -53,8 +53,8 @@ def command(file: str, out: str, target: str, as_json: bool, config: str | None,
     Every call, call ID and tool result is preserved. Fields that the target format does not support are dropped and reported. Rows that are
     already in the target format are copied unchanged.
 
-    With --to scenarios, each conversation becomes the draft of a scenario: the user's messages, and the calls that change something as
-    expected calls.
+    With --to scenarios, each conversation becomes a draft scenario, with the user's messages as instructions and the state-changing
+    calls as expected calls.
     """
     from callmark.api.datasets import check_target_format, convert
 

@@ -88,7 +88,7 @@ def allow_no_calls_option() -> Callable[[Command], Command]:
 
 def patch_option() -> Callable[[Command], Command]:
     """Add --patch to a command."""
-    return option("--patch", group="Input", metavar="FILE", help="Corrections of expected calls, as written by callmark view.")
+    return option("--patch", group="Input", metavar="FILE", help="Corrections to expected calls, as written by callmark view.")
 
 
 class DatasetReader:

@@ -177,9 +177,9 @@ def command(demo_name: str, out: str, verbose: bool) -> None:
 
     Each step prints what happens, the command to copy, and a few lines of its result. The demo ends with a report and commands to try next.
 
-    store: synthesizes a dataset with a store's tool server, describes, lints and filters it, and cuts it into cases; runs, grades, compares
-    and gates three scripted models. hotel: the same, shorter, on a small dataset with planted flaws. chatbot: simulates users who chat with
-    two help desk agents.
+    store: synthesizes a dataset with a store's tool server, describes, lints and filters it, and cuts it into cases; runs and grades
+    three scripted models, compares two of them, and gates one. hotel: the same, shorter, on a small dataset with planted flaws. chatbot:
+    simulates users who chat with two help desk agents.
     """
     from importlib.resources import files
 

@@ -66,8 +66,18 @@ def grader(out: str, as_json: bool) -> None:
     help="Format of sft and dpo rows.",
 )
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help="Output file, or - for standard output.")
-@option("--test", group="Test data", metavar="FILE", help="Evaluation file. Its cases, near-duplicates and conversations are left out.")
-@option("--allow-test", group="Test data", is_flag=True, help="Train on the cases of the runs: they are not used as a test any more.")
+@option(
+    "--test",
+    group="Test data",
+    metavar="FILE",
+    help="Evaluation file. Rows that are in it, nearly duplicate one of its cases, or come from one of its conversations are left out.",
+)
+@option(
+    "--allow-test",
+    group="Test data",
+    is_flag=True,
+    help="Allow training data from the cases of the runs; do not use them as a test set afterward.",
+)
 @option("--limit", group="Rows", metavar="N", type=POSITIVE_INTEGER, help="At most N rows, balanced over tools and kinds of faults.")
 @option("--seed", group="Rows", metavar="N", type=Integer(), default=7, show_default=True, help="Random seed for --limit.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the counts as JSON.")
@@ -84,10 +94,11 @@ def training(
 ) -> None:
     """Write training data from the failures of runs.
 
-    sft has the correct call at each failed decision point. dpo has preference pairs: the expected call against what the model did, and with
-    trials the best attempt against the worst. regression has the cases that failed in any run or trial, as test cases.
+    sft has the correct call at each failed decision point. dpo has preference pairs: the expected call paired with the model's output
+    and, for runs with several trials, the best attempt paired with the worst. regression has the cases that failed in any run or trial, as
+    test cases.
 
-    Near-duplicates are removed. Training on the evaluation file itself is refused.
+    Near-duplicates are removed. Runs on the evaluation file itself are rejected.
     """
     from callmark.api.exporting import export_training
 
@@ -188,8 +199,8 @@ def notebook(run: str, out: str) -> None:
 def otel(run: str, out: str) -> None:
     """Write the grades of a run as OpenTelemetry events (OTLP JSON).
 
-    One gen_ai.evaluation.result event per prediction and metric, in requests that the collector's file receiver reads. Grades of cases that
-    were cut from traces carry the trace or the conversation that they are about.
+    One gen_ai.evaluation.result event per prediction and metric, in requests that the collector's file receiver reads. If a case was
+    cut from a trace, its events carry the trace ID or conversation ID.
     """
     from callmark.api.runs import open_run
     from callmark.api.telemetry import export_otel
@@ -217,8 +228,8 @@ def otel(run: str, out: str) -> None:
 def cases(run: str, label: str, out: str) -> None:
     """Write the cases that were given a label in callmark view.
 
-    Cases with the label model are a regression set; those with the label expectation have to be corrected. Every command that takes cases
-    reads the file.
+    Cases with the label model are a regression set; for those labeled expectation, the expected calls need correcting. Every command
+    that takes cases reads the file.
     """
     from callmark.api.exporting import export_cases
     from callmark.reporting.safety import escape_breaks

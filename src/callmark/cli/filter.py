@@ -35,8 +35,8 @@ from callmark.wording import pluralize
 @option("--clean", group="Rules", is_flag=True, help="Keep rows without lint errors.")
 @option("--min-calls", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at least N calls.")
 @option("--max-calls", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at most N calls.")
-@option("--min-turns", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at least N messages.")
-@option("--max-turns", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at most N messages.")
+@option("--min-messages", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at least N messages.")
+@option("--max-messages", group="Rules", type=NATURAL_NUMBER, metavar="N", help="Keep rows with at most N messages.")
 @option("--tool", "tools", group="Rules", multiple=True, metavar="GLOB", help="Keep rows that call a matching tool. Repeatable.")
 @option(
     "--no-tool", "no_tools", group="Rules", multiple=True, metavar="GLOB", help="Keep rows that do not call a matching tool. Repeatable."
@@ -44,7 +44,12 @@ from callmark.wording import pluralize
 @option("-o", "--out", group="Output", metavar="FILE", required=True, help=OUT_FILE)
 @option("--json", "as_json", group="Output", is_flag=True, help="Print JSON: the number of rows that each rule keeps.")
 @dataset_options(rejects="Save the rejected rows to FILE, with the reasons; with --skip-bad, also unreadable rows.")
-@option("--config", metavar="FILE", show_default="callmark.toml", help="Configuration file: arguments that --grounded ignores.")
+@option(
+    "--config",
+    metavar="FILE",
+    show_default="callmark.toml",
+    help="Configuration file; --grounded ignores the arguments listed under [grounding].",
+)
 def command(file: str, out: str, as_json: bool, options: DatasetOptions, config: str | None, **rules: Any) -> int:
     """Keep the rows that match every rule.
 

@@ -45,7 +45,8 @@ from callmark.errors import BadInput
     group="Input",
     multiple=True,
     metavar="FILE",
-    help="Predictions, matched to cases by ID, or in order if there are no IDs. Not needed for recorded simulations. Repeatable.",
+    help="Predictions, matched to cases by ID, or in order if there are no IDs. Not needed if the rows contain predictions: recorded "
+    "simulations, preference pairs, hosted evaluation outputs. Repeatable.",
 )
 @option("--in-order", group="Input", is_flag=True, help="Match predictions to cases in order, ignoring their IDs.")
 @parse_option("Format of tool calls in raw text", group="Input")

@@ -78,7 +78,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     group="Limits",
     metavar="N",
     type=POSITIVE_INTEGER,
-    show_default="16 for hosted APIs and servers, 10 for python:, 8 for cmd:, 4 for ollama:, 1 for local:",
+    show_default="16 for hosted APIs and servers, 10 for python: and chatbot:, 8 for cmd:, 4 for ollama:, 1 for local:",
     help="Maximum concurrent requests; reduced while a server is overloaded.",
 )
 @option("--rpm", group="Limits", metavar="N", type=POSITIVE_NUMBER, help="Maximum requests per minute.")

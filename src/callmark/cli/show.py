@@ -25,8 +25,8 @@ from callmark.wording import pluralize
 @option("--id", "row_id", group="Row", metavar="ID", help="Show the row with this ID.")
 @option("--most-calls", group="Row", is_flag=True, help="Show the row with the most calls.")
 @option("--search", group="Row", metavar="TEXT", help="Show the first row that contains TEXT, ignoring case.")
-@option("--case", "case_id", group="Row", metavar="ID", help="Of a run: show the graded case with this ID.")
-@option("--trial", group="Row", type=POSITIVE_INTEGER, metavar="N", help="Of a run: show the N-th trial of the case; the first by default.")
+@option("--case", "case_id", group="Row", metavar="ID", help="For a run, show the graded case with this ID.")
+@option("--trial", group="Row", type=POSITIVE_INTEGER, metavar="N", help="For a run, show trial N of the case; the first by default.")
 @option("--full", group="Output", is_flag=True, help="Do not shorten long text.")
 @option("--markdown", "as_markdown", group="Output", is_flag=True, help="Print Markdown.")
 @option("--json", "as_json", group="Output", is_flag=True, help="Print the row as it is in the file.")
@@ -49,7 +49,7 @@ def command(
     Shows its format, messages, tool calls and results, expected calls and tools; then what is malformed and why, and which fields of the
     row are not used. Shows the first row of the file unless an option selects another. Long text is shortened.
 
-    Of a run, shows a graded case: the conversation, the expected and the actual calls, and each fault.
+    For a run, shows a graded case: the conversation, the expected and the actual calls, and each fault.
     """
     if case_id is not None or is_run(file):
         if number is not None or row_id is not None or most_calls or search is not None or as_markdown or options.format_name:

@@ -68,9 +68,9 @@ def calls_between(minimum: int | None, maximum: int | None) -> list[FilterRule]:
     return _between("calls", minimum, maximum, lambda row: len(row.whole().calls))
 
 
-def turns_between(minimum: int | None, maximum: int | None) -> list[FilterRule]:
+def messages_between(minimum: int | None, maximum: int | None) -> list[FilterRule]:
     """Keep rows by their number of messages. None means no limit."""
-    return _between("turns", minimum, maximum, lambda row: len(row.messages))
+    return _between("messages", minimum, maximum, lambda row: len(row.messages))
 
 
 def uses_tool(glob: str) -> FilterRule:

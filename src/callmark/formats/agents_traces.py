@@ -48,7 +48,7 @@ def _pieces(row: bytes) -> Iterator[Piece]:
         elif record.get("object") == "trace.span" and text_of(record, "id") and text_of(record, "trace_id"):
             yield Piece((f"trace {text_of(record, 'trace_id')}",), _encode(record))
         else:
-            raise BadInput("object: expected trace or trace.span, with its ids")
+            raise BadInput("object: expected trace or trace.span, with its IDs")
 
 
 def _span(record: Record) -> Span | None:
@@ -113,7 +113,7 @@ def _refuse_cut_off(data: Mapping[str, Any]) -> None:
         if cut or (isinstance(value, dict) and value.get("truncated") is True and "preview" in value):
             raise BadInput(
                 f"span_data.{key}: the text was cut off by the SDK",
-                "Save traces with a processor of your own, not those sent to the service.",
+                "Save traces with your own trace processor instead of using those sent to the service.",
             )
 
 

@@ -9,7 +9,7 @@ The leaderboard's own files have the ground truth in `possible_answer/`, and the
 `bfcl_files.py` joins them. A single turn is a case. Its expected calls are matchers, so that every evaluator works; the evaluator `bfcl`
 uses the ground truth itself, which is in the data of the case. Several turns are a conversation, and a scenario with all calls where cases
 are needed. Relevance expects a call of any of the tools, irrelevance none. Memory and web search have answers instead of calls, and raise
-`BadInput`; so does ground truth that is missing. An empty list of right values is met by no value.
+`BadInput`; so does ground truth that is missing. An empty list of accepted values is met by no value.
 """
 
 import ast
@@ -91,7 +91,7 @@ def _read_row(row: bytes, place: Place) -> _Row:
     wire.id = row_id(wire.id, place)
     category = category_of(wire.id)
     if category.startswith(_AGENTIC):
-        raise BadInput(f"id: {category}: its ground truth is an answer in words, not calls, so there is nothing to compare")
+        raise BadInput(f"id: {category}: its ground truth is a text answer, not calls, so there is nothing to compare")
     if not wire.is_answered and not any(word in category for word in _NO_ANSWERS):
         raise BadInput("ground_truth: missing", _HINT)
     return wire
@@ -147,7 +147,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _expected_call(answer: Any, functions: Sequence[Any], where: str) -> Call:
-    """Return the expected call of an answer, with a matcher for each parameter that has several right values or may be left out."""
+    """Return the expected call of an answer, with a matcher for each parameter that has several accepted values or may be left out."""
     if not isinstance(answer, dict) or len(answer) != 1 or not all(isinstance(values, dict) for values in answer.values()):
         raise BadInput(f"{where}: expected {{NAME: {{PARAMETER: [values]}}}}, got {dump(answer)[:60]}")
     [(name, parameters)] = answer.items()
@@ -158,24 +158,24 @@ def _expected_call(answer: Any, functions: Sequence[Any], where: str) -> Call:
 
 def _expected_value(values: Any, schema: Any, where: str) -> Any:
     if not isinstance(values, list):
-        raise BadInput(f"{where}: expected a list of right values, got {dump(values)[:60]}")
+        raise BadInput(f"{where}: expected a list of accepted values, got {dump(values)[:60]}")
     if not values:
         return {"$not": {"$any": True}}
     schema = schema if isinstance(schema, dict) else {}
-    choices = [_right_value(value, schema, where) for value in values if value != ""]
+    choices = [_accepted_value(value, schema, where) for value in values if value != ""]
     right = choices[0] if len(choices) == 1 else {"$one_of": choices} if choices else ""
     return {"$optional": right} if "" in values else right
 
 
-def _right_value(value: Any, schema: Mapping[str, Any], where: str) -> Any:
-    """Return a right value. Objects have a list of right values for each of their keys, in lists of objects too."""
+def _accepted_value(value: Any, schema: Mapping[str, Any], where: str) -> Any:
+    """Return an accepted value. Objects have a list of accepted values for each of their keys, in lists of objects too."""
     kind, items = schema.get("type"), schema.get("items")
     if kind in _OBJECTS and isinstance(value, dict) and all(isinstance(inner, list) for inner in value.values()):
         properties = schema.get("properties")
         known = properties if isinstance(properties, dict) else {}
         return {key: _member(inner, known.get(key), f"{where}.{key}") for key, inner in value.items()}
     if kind in _LISTS and isinstance(value, list) and isinstance(items, dict) and items.get("type") in _OBJECTS:
-        return [_right_value(item, items, where) for item in value]
+        return [_accepted_value(item, items, where) for item in value]
     return wrap_literal(value)
 
 

@@ -67,7 +67,7 @@ class JoinedRows:
             count += 1
             yield number, self._joined(row, next(answers, None), number)
         if next(answers, None) is not None:
-            raise BadInput(f"{self.name}: {_answers_path(self._path)} has more than the {count:,} answers to its questions")
+            raise BadInput(f"{_answers_path(self._path)} has more answers than {self.name} has questions ({count:,})")
 
     @property
     def position(self) -> int:
@@ -90,7 +90,9 @@ class JoinedRows:
             if answer is not None:
                 found = _decode_fields(answer)
                 if found.get("id") != fields.get("id"):
-                    raise BadInput(f"{self.name}, line {number}: the answer in the same line of {_answers_path(self._path)} has another id")
+                    raise BadInput(
+                        f"{self.name}, line {number}: the answer on the same line of {_answers_path(self._path)} has a different id"
+                    )
                 fields = {**fields, **{key: found[key] for key in ("ground_truth",) if key in found}}
             if "involved_classes" in fields and "function" not in fields:
                 fields["function"] = Raw(_encode([tool for name in _classes(fields) for tool in self._tools(name)]))

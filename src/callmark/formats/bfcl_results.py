@@ -77,11 +77,13 @@ def _single(name: str, result: Any, usage: Usage) -> Prediction:
     if isinstance(result, list):
         return Prediction(name, 0, tuple(_tool_call(item, "result") for item in result), usage=usage)
     if not isinstance(result, str):
-        raise BadInput(f"result: expected calls or a text, got {dump(result)[:60]}")
+        raise BadInput(f"result: expected calls or text, got {dump(result)[:60]}")
     if result.startswith(_ERROR):
         return Prediction(name, error=" ".join(result.split())[:500], usage=usage)
     if _JAVA.search(category_of(name)) and _CODE.match(result):
-        return Prediction(name, error="calls as text in Java or JavaScript are not read; calls of a model with tools are", usage=usage)
+        return Prediction(
+            name, error="Java and JavaScript calls in text are not supported; use the results of a function-calling (FC) model", usage=usage
+        )
     return Prediction(name, 0, _text_calls(result), result, usage=usage)
 
 

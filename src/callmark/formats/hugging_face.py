@@ -59,7 +59,10 @@ def _saved_files(folder: str, name: str) -> Sequence[str]:
     state = _read_object(os.path.join(folder, _STATE), name)
     where = f"{name}: {_STATE}"
     if state.get("_indices_files") or state.get("_indices_data_files"):
-        raise BadInput(f"{where}: the dataset has indices that are not applied to its rows", "Save it again with save_to_disk.")
+        raise BadInput(
+            f"{where}: the dataset has an unflattened indices mapping (from select, shuffle or filter)",
+            "Call flatten_indices(), then save_to_disk().",
+        )
     files = state.get("_data_files")
     names = [one.get("filename") if isinstance(one, dict) else None for one in files] if isinstance(files, list) else []
     if not names or not all(isinstance(one, str) and os.path.basename(one) == one for one in names):
@@ -67,7 +70,7 @@ def _saved_files(folder: str, name: str) -> Sequence[str]:
     paths = [os.path.join(folder, str(one)) for one in names]
     missing = [one for one in paths if not os.path.isfile(one)]
     if missing:
-        raise BadInput(f"{name}: {scrub(os.path.basename(missing[0]))} is missing, which {_STATE} lists")
+        raise BadInput(f"{name}: {_STATE} lists {scrub(os.path.basename(missing[0]))}, which is missing")
     return paths
 
 
@@ -105,7 +108,7 @@ def _refuse_missing_shards(paths: Sequence[str], split: str, name: str) -> None:
         present = {int(shard[2]) for shard in shards if shard and int(shard[3]) == total}
         missing = [index for index in range(total) if index not in present]
         if missing or len(totals) > 1 or None in shards:
-            what = f"shard {missing[0] + 1} of {total} is missing" if missing else "its files are of different versions"
+            what = f"shard {missing[0] + 1} of {total} is missing" if missing else "its files are from different versions"
             raise BadInput(f"{name}: {scrub(split)}: {what}", "Download the dataset again.")
 
 

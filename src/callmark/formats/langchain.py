@@ -137,7 +137,7 @@ def _read_run(fields: Members) -> tuple[_PlacedMessages, _PlacedMessages, bytes]
     elif text := next((key for key in ("input", "question", "prompt") if key in inputs), ""):
         given = _input(inputs[text], f"inputs.{text}")
     else:
-        problem = "got them only as text" if "prompts" in inputs else f"got {', '.join(inputs)[:80] or 'no keys'}"
+        problem = "got only text" if "prompts" in inputs else f"got {', '.join(inputs)[:80] or 'no keys'}"
         raise BadInput(f"inputs: expected messages, {problem}")
     returned = _outputs(outputs)
     return given, returned, _run_tools(fields, inputs)

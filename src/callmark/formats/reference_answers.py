@@ -130,7 +130,7 @@ def _has_name(call: Mapping[str, Any]) -> bool:
 
 def _describe(value: Any) -> str:
     if isinstance(value, list):
-        return "a list with something else in it"
+        return "a list of something else"
     return "an object that is not a call" if isinstance(value, dict) else type_name(value)
 
 

@@ -125,7 +125,7 @@ class ReferenceTables:
 
     def __enter__(self) -> Self:
         if self._target.exists() and not (self._target.is_dir() and {each.name for each in self._target.iterdir()} <= {*_FILES}):
-            raise BadInput(f"{self._name}: already exists, and is not a folder of such tables", "Remove it, or choose another name.")
+            raise BadInput(f"{self._name}: already exists, but is not a folder of cases by reference", "Remove it, or choose another name.")
         shutil.rmtree(self._partial, ignore_errors=True)
         try:
             for output in self._outputs.values():

@@ -42,7 +42,7 @@ class References:
         """Define a tool list. The same list under the same id may be repeated."""
         defined = self._tools.setdefault(name, (_Defined(text, place), tools))[0]
         if defined.text != text:
-            raise BadInput(f"tools.id: {name[:80]!r} is already defined, with other tools, in {defined.place}")
+            raise BadInput(f"tools.id: {name[:80]!r} is already defined with different tools in {defined.place}")
 
     def tools(self, name: str) -> tuple[bytes, tuple[Tool, ...]]:
         """Return a tool list: its JSON, and the tools."""
@@ -55,7 +55,7 @@ class References:
         defined = self._conversations.get(name)
         if defined is not None:
             if defined.text != text:
-                raise BadInput(f"conversation.id: {name[:80]!r} is already defined, with other content, in {defined.place}")
+                raise BadInput(f"conversation.id: {name[:80]!r} is already defined with different content in {defined.place}")
             return
         self._conversations[name] = _Defined(text, place)
         self._held += len(text)

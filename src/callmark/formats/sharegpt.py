@@ -142,7 +142,7 @@ def write(conversation: Conversation) -> bytes:
                 " ShareGPT allows them only in assistant messages"
             )
         if message.role not in _SPEAKERS and _ROLES.get(message.role.lower(), message.role or None) != message.role:
-            raise BadInput(f"{conversation.id}: messages[{index}].role: {message.role!r} has another meaning in ShareGPT")
+            raise BadInput(f"{conversation.id}: messages[{index}].role: {message.role!r} has a different meaning in ShareGPT")
     turns: list[dict[str, Any]] = []
     for index, (message, extra_of_turn) in enumerate(zip(conversation.messages, extra_fields(conversation), strict=True)):
         extra = _turn_extra(message, extra_of_turn)

@@ -204,7 +204,7 @@ class _ColumnReader:
         if types.is_temporal(kind):
             return [None if text is None else _encode(text.replace(" ", "T", 1)) for text in array.cast(self._arrow.string()).to_pylist()]
         raise BadInput(
-            f"{self._name}: column {path}: a value of the type {kind} has no place in a row",
+            f"{self._name}: column {path}: values of type {kind} are not supported",
             "Remove the column, or convert it to text.",
         )
 

@@ -3,9 +3,9 @@
     {"id", "task_id", "trial", "messages": [{"role", "content", "tool_calls", "requestor"}], "termination_reason", "reward_info", "task"}
 
 A results file is read as one row per simulation, each with its `task` and the agent's `policy`. Like a recording of tau-bench, a row is a
-conversation (`TASK-trial-TRIAL`), a case (the task: see `tau2_tasks.py`) and a prediction. Calls of the user's own tools and their results
+conversation (`TASK-trial-TRIAL`), a case (the task: see `tau2_tasks.py`) and a prediction. Calls to the user's own tools and their results
 are not the agent's: they are left out and counted. A simulation that ended with an error of the infrastructure is an error. Unknown roles
-and requestors, and simulations of speech without messages raise `BadInput`.
+and requestors, and voice simulations without messages raise `BadInput`.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from callmark.types import Case, Conversation, Place, Prediction
 
 _ENDINGS = {"user_stop": "goodbye"}
 _ERRORS = frozenset({"infrastructure_error", "unexpected_error"})
-_USER_CALLS = "calls of the simulated user's own tools"
+_USER_CALLS = "calls to the simulated user's own tools"
 _KEYS = frozenset({"tool_calls", "tool_messages", "tool_call_id"})
 _CALL_WORDS = ("tool", "call", "function")
 _ROLES = frozenset({"system", "user", "assistant", "tool"})
@@ -144,7 +144,7 @@ def _decode_row(row: bytes) -> _Row:
     except NotStrict as problem:
         raise BadInput(f"not valid JSON: {problem}") from None
     if not isinstance(wire.messages, list):
-        raise BadInput("messages: expected a list, got none: simulations of speech are not read")
+        raise BadInput("messages: expected a list, got none: voice simulations are not supported")
     if wire.trial is not None and wire.trial < 0:
         raise BadInput(f"trial: expected an integer of at least 0, got {wire.trial}")
     return wire
@@ -173,7 +173,7 @@ def _agent_messages(wire: _Row) -> tuple[list[dict[str, Any]], int]:
             own = [call for call in calls if _requestor(call, where, "user" if role == "user" else "assistant") == "assistant"]
             user_calls += len(calls) - len(own)
             if role != "assistant" and own:
-                raise BadInput(f"{where}.tool_calls: expected the user's own calls, got calls of the agent")
+                raise BadInput(f"{where}.tool_calls: expected the user's own calls, got the agent's calls")
             if own or one.get("content") is not None or not calls:
                 found.append({"role": role, "content": one.get("content"), **({"tool_calls": list(map(_call, own))} if own else {})})
     return found, user_calls

@@ -28,7 +28,7 @@ from callmark.types import Call, Case, Place, SourceRow
 
 _ANY_OR_ABSENT = {"$optional": {"$any": True}}
 _INITIAL_STATES = "initial states (data and messages before the conversation)"
-_USER_CALLS = "calls of the simulated user's own tools"
+_USER_CALLS = "calls to the simulated user's own tools"
 
 
 class _Instructions(Struct):

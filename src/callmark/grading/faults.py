@@ -28,7 +28,7 @@ from callmark.grading.ignored_functions import is_ignored
 from callmark.types import Call, Fault, FaultKind, FaultOrigin, Note
 
 Origin = tuple[FaultOrigin | None, int | None]  # and the message that the value comes from
-PAIRING_LIMITED = f"more than {MAX_CALLS:,} calls of one tool: equal calls were paired first, the rest in order"
+PAIRING_LIMITED = f"more than {MAX_CALLS:,} calls to one tool: equal calls were paired first, the rest in order"
 _MAX_KNOWN = 10_000  # models hallucinate any number of names
 _NO_ORIGIN: Origin = (None, None)
 _FORMAT: Origin = ("format", None)
@@ -116,7 +116,7 @@ def find_notes(attempt: Attempt, *, order_is_fault: bool = False) -> list[Note]:
     if pairing is not None and pairing.limited:
         found.append(Note("pairing_limited", PAIRING_LIMITED))
     if not attempt.tools and attempt.expected and attempt.actual:
-        found.append(Note("no_schema", "no tools are known: arguments were compared with the expected ones instead of with a schema"))
+        found.append(Note("no_schema", "no tool schemas: arguments were compared with the expected ones instead of being validated"))
     return found
 
 

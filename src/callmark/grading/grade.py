@@ -89,7 +89,7 @@ class Grade:
 
     def __repr__(self) -> str:
         numbers = "  ".join(f"{name} {value:.3g}" for name, value in self.metrics.items())
-        other = f"  by alternative {self.alternative}" if self.alternative else ""
+        other = f"  (matched alternative {self.alternative})" if self.alternative else ""
         return "\n".join([f"Grade({numbers}){other}", *(f"  {_repr_fault(fault, self._attempt)}" for fault in self.faults)])
 
 
@@ -226,7 +226,7 @@ def fault_sentence(fault: Fault, tool: str = "") -> str:
 def _origin_words(fault: Fault) -> str:
     match fault.origin:
         case "format":
-            return " (another format)"
+            return " (different format)"
         case "elsewhere":
             return f" (from message {fault.origin_message})"
         case "hallucinated":

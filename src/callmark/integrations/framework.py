@@ -34,7 +34,7 @@ from callmark.trust import Action, import_action
 from callmark.types import Call, Message, Place, Tool, Usage
 
 Execute = Callable[[dict[str, Any] | str], Awaitable[str]]
-"""Executes a call of one tool with its arguments (an object, or the model's JSON text), and returns the text of the result."""
+"""Executes a call to one tool with its arguments (an object, or the model's JSON text), and returns the text of the result."""
 
 _MILLION = 1_000_000
 _OWN_ROLES = ("assistant", "tool")

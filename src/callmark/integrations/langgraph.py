@@ -34,7 +34,7 @@ class GraphConversation:
             turn.input_tokens = sum(usage.get("input_tokens", 0) for usage in usages)
             turn.output_tokens = sum(usage.get("output_tokens", 0) for usage in usages)
         if "__interrupt__" in state:
-            raise ModelError("the graph was interrupted to wait for a person, which a simulated user cannot answer")
+            raise ModelError("the graph was interrupted to wait for human input, which a simulated user cannot provide")
 
 
 def _make_tool(tool: Tool, execute: Execute) -> Any:

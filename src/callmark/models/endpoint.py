@@ -237,7 +237,8 @@ def _check_placeholders(name: str, text: str, *, in_url: bool) -> None:
     host = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0] if in_url else ""
     if placeholder := _PLACEHOLDER.search(host):
         raise BadInput(
-            f"{name}: {placeholder[0]} is in the host", "A host is written out, so that no message decides where requests are sent."
+            f"{name}: the host cannot contain a placeholder, got {placeholder[0]}",
+            "Write the host literally, so that no message can choose where requests are sent.",
         )
 
 

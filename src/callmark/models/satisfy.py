@@ -24,7 +24,7 @@ def satisfy_call(call: Call, guess_values: Callable[[str], list[Any]], *, messag
     call without matchers is returned as it is, without its id.
     """
     if call.malformed:
-        raise ModelError(f"the expected call{f' of {call.name}' if call.name else ''} is malformed, so no call can satisfy it")
+        raise ModelError(f"the expected call{f' to {call.name}' if call.name else ''} is malformed, so no call can satisfy it")
     if not has_matcher(list(call.arguments.values())):
         return Call(call.name, call.arguments)
     arguments = {}

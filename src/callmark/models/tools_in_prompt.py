@@ -22,11 +22,11 @@ from callmark.types import Call, Message, Tool
 # The call comes last, because small models repeat what they saw last.
 _FREE = """To call a tool, answer with its name and its arguments as JSON, one line for each call:
 <tool_call>{"name": "the tool", "arguments": {"its parameter": "value"}}</tool_call>"""
-_FREE_TEXT = "When no call is due, answer in plain words."
+_FREE_TEXT = "If no tool call is needed, reply in plain text."
 _CONSTRAINED = """To call a tool, give its name and its arguments:
 {"name": "the tool", "arguments": {"its parameter": "value"}}"""
 _CONSTRAINED_ONLY = "Answer with one JSON object and nothing else."
-_CONSTRAINED_TEXT = 'When no call is due: {"reply": "what you say to the user"}'
+_CONSTRAINED_TEXT = 'If no tool call is needed: {"reply": "what you say to the user"}'
 
 _REPLY = re.compile(r'\s*+(?:```\w*+\s*+)?\{\s*+"reply"\s*+:\s*+(".*)', re.DOTALL)
 _STRING_END = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)

@@ -37,7 +37,7 @@ def show_comparisons(console: Console, comparisons: Sequence[RunComparison], *, 
             console.print()
         _show_comparison(console, against, labels[against.first], labels[against.second], details=details)
     if len(comparisons) > 1:
-        console.print(Text("\np-values are adjusted for the number of runs (Holm).", style="dim"))
+        console.print(Text("\np-values are adjusted for multiple comparisons (Holm).", style="dim"))
 
 
 def _show_comparison(console: Console, against: RunComparison, first: str, second: str, *, details: bool) -> None:

@@ -80,7 +80,7 @@ def markdown(row: Conversation, unused: Unused | None = None, *, case: Case | No
     title = f"{row.place}" if row.place else row.id
     parts = [f"# {_code(title)}"]
     for index, message in enumerate(row.messages):
-        called = f" calls {', '.join(_code(call.name) if call.name else 'nothing' for call in message.calls)}" if message.calls else ""
+        called = f" calls {', '.join(_code(call.name) if call.name else '(no name)' for call in message.calls)}" if message.calls else ""
         role = message.role.upper() if message.role in _STYLES else _code(message.role.upper())
         named = f" {_code(message.name)}" if message.name else ""
         parts.append(f"**{index} {role}**{named}{called}")

@@ -139,8 +139,8 @@ def _not_applicable(console: Console, summary: Summary, evaluators: Sequence[str
     measured = {name.partition(".")[0] for name in summary.metrics} | summary.evaluator_errors.keys()
     for name in evaluators:
         if ":" not in name and name not in measured:
-            needs = getattr(find_source(name), "needs", "")
-            why = f", because these cases have no {needs}" if needs else ": it applies to none of these cases"
+            reason = getattr(find_source(name), "not_applicable", "")
+            why = f", because {reason}" if reason else ": it applies to none of these cases"
             print_sentence(console, Text(f"{name}: no metrics{why}", style="yellow"), indent=2)
 
 
@@ -212,7 +212,7 @@ def _conversations(console: Console, summary: Summary, width: int) -> None:
     if summary.misses:
         print_sentence(console, Text(f"{pluralize(summary.misses, 'call')} without a recorded result", style="yellow"), indent=2)
     if unknown := summary.notes.get("state_unknown"):
-        sentence = f"Expected end state unknown for {unknown:,}: the notes in grades.jsonl say why"
+        sentence = f"Expected end state unknown for {pluralize(unknown, 'prediction')}: the notes in grades.jsonl say why"
         print_sentence(console, Text(sentence, style="yellow"), indent=2)
 
 

@@ -49,13 +49,11 @@ def junit(run: str, checks: Sequence[GateCheck], cases: CaseResults) -> str:
 def markdown(run: str, checks: Sequence[GateCheck], cases: CaseResults, *, coverage: str = "", baseline: str = "", report: str = "") -> str:
     """Return a heading that says whether the gate passed, a table of the thresholds, and the cases that failed, with what went wrong.
 
-    With a baseline, those that passed in it come first. `coverage` says how much was scored, `report` is the address of the report. An
-    address that is not plain HTTP or HTTPS raises `BadInput`.
+    With a baseline, those that passed in it come first. `coverage` says how much was scored, `report` is the URL of the report. A URL
+    that is not plain HTTP or HTTPS raises `BadInput`.
     """
     if report and not _URL.fullmatch(report):
-        raise BadInput(
-            f"the address of the report: expected an HTTP address, got {report!r:.120}", "For example: https://example.com/report.html"
-        )
+        raise BadInput(f"report URL: expected an HTTP or HTTPS URL, got {report!r:.120}", "For example: https://example.com/report.html")
     passed = all(check.met for check in checks)
     compared = f", compared with {markdown_code(baseline, _MAX_TEXT)}" if baseline else ""
     lines = [

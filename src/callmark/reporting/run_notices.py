@@ -30,12 +30,12 @@ def run_notices(info: Manifest) -> Iterator[str]:
     if info.dataset.expanded:
         yield f"{short_name(info.dataset.name, _MAX_NAME)} contains conversations, which were expanded into decision points"
     if info.dataset.patch:
-        yield "Graded with corrections of expected calls (patch.jsonl)"
+        yield "Graded with corrections to expected calls (patch.jsonl)"
     if info.dataset.repaired_rows:
         yield f"Lone surrogates were escaped in {pluralize(info.dataset.repaired_rows, 'row')}"
     if info.dataset.skipped:
         skipped = pluralize(len(info.dataset.skipped), info.dataset.kind.removesuffix("s"))
-        yield f"{skipped} skipped, because the tools do not accept the expected calls, or the user cannot play them"
+        yield f"{skipped} skipped, because the tools do not accept the expected calls, or the simulated user cannot play them"
     if info.dataset.unknown_parts:
         yield f"Content parts of unknown types, kept as they are: {counted_names(info.dataset.unknown_parts)}"
     if predictions.in_order:

@@ -121,7 +121,9 @@ class Environment:
         if row_id is None and len(self.scenarios) == 1:
             return next(iter(self.scenarios.values()))
         if row_id is None:
-            raise BadInput("reset: the row has no id, so it is not known which scenario it is", "Train on the rows of Environment.rows().")
+            raise BadInput(
+                "reset: the row has no id, so callmark cannot tell which scenario it belongs to", "Train on the rows of Environment.rows()."
+            )
         if str(row_id) not in self.scenarios:
             raise BadInput(f"reset: no scenario has the ID {str(row_id)[:80]!r}")
         return self.scenarios[str(row_id)]

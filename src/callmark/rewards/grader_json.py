@@ -127,9 +127,9 @@ def _check_source(source: Any) -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             for imported in names:
                 if imported.partition(".")[0] in _FORBIDDEN:
-                    raise BadInput(f"grader: source: imports {imported}, but a grader has neither network nor processes")
+                    raise BadInput(f"grader: source: imports {imported}, but a grader has no network access and cannot start processes")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BUILT_IN:
-            raise BadInput(f"grader: source: calls {node.func.id}, which a grader must not")
+            raise BadInput(f"grader: source: calls {node.func.id}, which is not allowed in a grader")
 
 
 def _check_formula(formula: Any, names: set[str]) -> None:

@@ -161,7 +161,7 @@ POLICIES = (
     Policy("repeat last call", "repeats the last call of the conversation", _repeat_last),
     Policy("empty arguments", "calls the most frequent tool without arguments", _frequent_without_arguments),
     Policy("broken call", "writes a call that is cut off", _broken),
-    Policy("unknown format", "writes a call in a format that no model has", _unknown_format),
+    Policy("unknown format", "writes a call in a format that no model uses", _unknown_format),
     Policy("correct, no arguments", "makes the expected calls without arguments", _expected_without_arguments, informed=True),
     Policy("correct, repeated", f"makes the expected calls {_TIMES} times", _expected_repeated, informed=True),
     Policy("correct and everything", "makes the expected calls, and calls all other tools", _expected_and_everything, informed=True),

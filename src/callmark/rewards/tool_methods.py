@@ -22,7 +22,7 @@ def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> ty
     """Return a method that passes its arguments to `call(self, arguments)`. Arguments that are left out are not passed.
 
     The method accepts any arguments: those that the tool does not know are the model's mistake, which the tool answers with an error. A
-    parameter whose name is not a Python name raises `BadInput`.
+    parameter whose name is not a Python identifier raises `BadInput`.
     """
     properties = tool.parameters.get("properties")
     properties = properties if isinstance(properties, dict) else {}
@@ -37,7 +37,9 @@ def tool_method(tool: Tool, call: Callable[[Any, Mapping[str, Any]], str]) -> ty
     descriptions = []
     for name in sorted(properties, key=lambda name: name not in needed):  # Python wants those with a default last
         if not name.isidentifier() or iskeyword(name) or name in ("self", "return"):
-            raise BadInput(f"tool {tool.name}: parameter {name!r} is not a Python name, so it cannot be a method of an environment")
+            raise BadInput(
+                f"tool {tool.name}: parameter {name!r} is not a valid Python identifier, so the tool cannot be a method of an environment"
+            )
         schema = properties[name] if isinstance(properties[name], dict) else {}
         hint = _type_of(schema)
         annotations[name] = hint if name in needed or hint is Any else Optional[hint]  # noqa: UP045 - the hint is a value

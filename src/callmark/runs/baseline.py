@@ -48,7 +48,7 @@ def find_latest(run: Run, tag: str) -> LatestRun:
 
 def _not_found(run: Run, tag: str, *, others: int, unfinished: int) -> BadInput:
     dataset, folder = run.info.dataset.name, RunFolder(os.path.relpath(run.path.resolve().parent))
-    reasons = [f"{pluralize(others, 'run')} with other cases"] if others else []
+    reasons = [f"{pluralize(others, 'run')} with different cases"] if others else []
     reasons += [pluralize(unfinished, "unfinished run")] if unfinished else []
     rest = f", only {' and '.join(reasons)}" if reasons else ""
     return BadInput(

@@ -92,7 +92,7 @@ def caveats(against: RunComparison, first: str, second: str) -> list[str]:
     if against.common:
         lines.append("Different datasets: cases are matched by ID")
     if against.differing_settings:
-        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): callmark grade RUN grades a run again")
+        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): to grade a run again: callmark grade RUN")
     if against.unshared_metrics:
         lines.append(f"Measured in one run only: {', '.join(against.unshared_metrics)}")
     for name, only, errors in (

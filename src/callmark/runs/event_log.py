@@ -33,7 +33,7 @@ def append_line(path: str, line: bytes) -> None:
         _remove_incomplete(file)
         size = os.fstat(file).st_size
         if size + len(line) >= MAX_BYTES:
-            raise StorageError(f"{name}: has {size:,} bytes, the most that callmark reads", "Move it away to start a new one.")
+            raise StorageError(f"{name} is {size:,} bytes, and callmark reads at most {MAX_BYTES:,}", "Move it away to start a new one.")
         try:
             rest = memoryview(line + b"\n")
             while rest:
@@ -80,7 +80,7 @@ def _lock(file: int, name: str) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise StorageError(f"{name}: another process has been writing it for {_LOCK_TIMEOUT:g} seconds", "Try again.") from None
+                raise StorageError(f"{name}: another process has been writing to it for {_LOCK_TIMEOUT:g} seconds", "Try again.") from None
             time.sleep(_LOCK_STEP)
         except OSError:
             raise StorageError(f"{name}: cannot be locked on this file system, so two writers could lose each other's lines") from None

@@ -52,7 +52,7 @@ class GradeOptions(Struct, frozen=True):
         on_block: Called with the number of cases done and the total, for progress.
         detailed: Whether to compute the detailed breakdowns with the summary.
         allow_no_calls: Whether cases are accepted if none of them has a call. Otherwise that raises `BadInput`, unless they say so.
-        patch: File with corrections of expected calls. A run that is graded again keeps those it has, unless this is given.
+        patch: File with corrections to expected calls. A run that is graded again keeps those it has, unless this is given.
         warn: Called with a sentence about corrections that do not apply.
     """
 
@@ -134,7 +134,7 @@ def regrade(
     before = folder.read()
     before = structs.replace(before, tags={**before.tags, **(tags or {})})
     if is_open(folder.file(PREDICTIONS)):
-        raise BadInput(f"{folder}: in use by another process, which will grade the run when that process ends")
+        raise BadInput(f"{folder}: in use by another process, which will grade the run when it finishes")
     if source is not None:
         return _regrade(folder, before, source, settings, options)
     with reopen_cases(folder, before, skip_bad=options.on_bad is not None) as opened:

@@ -132,7 +132,7 @@ def labels_data(labels: CaseLabels) -> Iterator[tuple[str, list[dict[str, str]]]
 def _problem(label: Label) -> str:
     """Return what is wrong with a label; empty if it is valid."""
     if label.version != VERSION:
-        return f"version {label.version} is not known: expected {VERSION}"
+        return f"unknown version {label.version}: expected {VERSION}"
     if label.label and not _LABEL.fullmatch(label.label):
         return f"label: expected up to {MAX_LABEL} letters, digits, spaces and . : / - _, got {label.label[:MAX_LABEL]!r}"
     if len(label.note) > MAX_NOTE:

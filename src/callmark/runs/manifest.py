@@ -124,7 +124,7 @@ def decode_manifest(text: bytes) -> Manifest:
     if version != VERSION:
         raise BadInput(
             f"version: expected {VERSION}, got {version or 'no version'}",
-            "The run was written by another version of callmark. Use that version to read it.",
+            "The run was written by a different version of callmark. Use that version to read it.",
         )
     return msgspec.json.decode(text, type=Manifest)
 

@@ -1,4 +1,4 @@
-"""Corrections of expected calls, in a patch file: the dataset itself is never changed.
+"""Corrections to expected calls, in a patch file: the dataset itself is never changed.
 
 A correction names the case, has its new `expected_output`, and the digest of the case as it was: prompt and expected calls. It applies only
 to a case with that digest, whatever file it is in, so that one patch fits the conversations and the decision points that were cut from
@@ -98,7 +98,7 @@ def read_patch(path: str, *, incomplete: bool = False) -> Patch:
         try:
             correction = _decode(line)
             if correction.version != VERSION:
-                raise BadInput(f"version {correction.version} is not known: expected {VERSION}")
+                raise BadInput(f"unknown version {correction.version}: expected {VERSION}")
             read_output(correction.expected_output)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, BadInput) as error:
             if incomplete and not line.endswith(b"\n"):
@@ -107,7 +107,7 @@ def read_patch(path: str, *, incomplete: bool = False) -> Patch:
         corrections.setdefault(correction.case, []).append(correction)
     if not number and not incomplete:
         raise BadInput(
-            f"{name}: expected corrections, found no such file or an empty one", "callmark view writes patch.jsonl beside the runs."
+            f"{name}: expected corrections, but the file is missing or empty", "callmark view writes patch.jsonl beside the runs."
         )
     return Patch(corrections)
 
@@ -161,7 +161,7 @@ def no_correction(name: str) -> BadInput:
     """Return the error for a patch of which nothing applies."""
     return BadInput(
         f"{scrub(name)}: none of its corrections applies to these cases",
-        "A correction applies to the case with its ID, if that has the same messages and expected calls as when it was corrected.",
+        "A correction applies only if the case with its ID still has the messages and expected calls that it had when it was corrected.",
     )
 
 

@@ -4,7 +4,7 @@
     predictions.jsonl         one prediction per line
     grades.jsonl              derived: one grade per line; `callmark grade RUN` writes it again
     summary.json              derived: the summary of the grades, so that not all of them have to be read
-    patch.jsonl               the corrections of expected calls that it was graded with, if any
+    patch.jsonl               the corrections to expected calls that it was graded with, if any
     evaluation_results.json   evaluation_metrics.json      the file layouts of the LOB evaluation, if the cases are scenarios
 
 A run folder may come from someone else. Its files are opened with `RunFolder.open`: regular files only, and no link that leads out of it.

@@ -140,7 +140,7 @@ def _example_value(
         if choices := schema.get("enum"):
             return choices[0]
         return _DEFAULT_BY_TYPE.get(str(schema.get("type")), _ANY_TEXT)
-    raise _UnknownValueError(f"{where}: no earlier result has a value that matches {show_expected(matcher)}")
+    raise _UnknownValueError(f"{where}: no earlier result contains a value that matches {show_expected(matcher)}")
 
 
 def _argument_schema(tool: Tool, name: str) -> Mapping[str, Any]:

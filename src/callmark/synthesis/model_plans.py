@@ -194,10 +194,10 @@ class ModelPlannedWorld(World):
             messages.append(Message("assistant", "", (call,)))
             origins = find_origins(messages, self.tool_definitions)
             if hallucinated := next((origin for origin in origins if origin.source is None), None):
-                raise BadPlanError(f"call {number}: {call.name}: {hallucinated.path} is not a value that the user says or a result has")
+                raise BadPlanError(f"call {number}: {call.name}: {hallucinated.path} appears neither in what the user says nor in a result")
             result = await toolbox.call(call)
             if result.is_error:
-                raise BadPlanError(f"call {number}: {call.name} is refused: {result.text}")
+                raise BadPlanError(f"call {number}: {call.name} was rejected: {result.text}")
             messages.append(Message("tool", result.text, (), call.id, call.name))
             results.append(result.text)
             tool = self._tools[call.name]

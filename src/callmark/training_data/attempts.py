@@ -72,7 +72,7 @@ def read_attempts(runs: Sequence[Run]) -> list[AttemptedCase]:
                 case.expected,
             ):
                 raise BadInput(
-                    f"{run.folder}: case {scrub(case.id)[:80]!r} differs from the case of that ID in {runs[0].folder}",
+                    f"{run.folder}: case {scrub(case.id)[:80]!r} differs from the case with that ID in {runs[0].folder}",
                     "Export runs on one dataset together, and others separately.",
                 )
             attempts.setdefault(case.id, []).extend(found)

@@ -16,14 +16,20 @@ from callmark.training_data.attempts import Attempt, AttemptedCase
 from callmark.types import Call, Case, Message, Tool
 
 Skipped = Literal["matchers", "malformed", "malformed_prompt", "no_reply", "silent", "same", "scenario"]
-REASONS: dict[Skipped, str] = {
-    "matchers": "the expected calls have matchers, so no call can be written",
-    "malformed": "an expected call is malformed",
-    "malformed_prompt": "a call in the prompt is malformed",
-    "no_reply": "no call is expected, and no attempt shows a correct reply",
-    "silent": "the model said nothing, so there is nothing to prefer the correct call to",
-    "same": "the model made the expected calls",
-    "scenario": "a scenario has no decision points with expected calls",
+REASONS: dict[Skipped, tuple[str, str]] = {  # what is left out: one case, and several
+    "matchers": ("case with matchers among its expected arguments", "cases with matchers among their expected arguments"),
+    "malformed": ("case with a malformed expected call", "cases with a malformed expected call"),
+    "malformed_prompt": ("case with a malformed call in the prompt", "cases with a malformed call in the prompt"),
+    "no_reply": (
+        "case that expects no call and has no correct reply in any attempt",
+        "cases that expect no call and have no correct reply in any attempt",
+    ),
+    "silent": (
+        "case in which the model returned nothing, so the pair has no rejected side",
+        "cases in which the model returned nothing, so the pairs have no rejected side",
+    ),
+    "same": ("case in which the model made the expected calls", "cases in which the model made the expected calls"),
+    "scenario": ("scenario, which has no decision points", "scenarios, which have no decision points"),
 }
 _CALL_ID = "call_{}"
 
@@ -62,8 +68,8 @@ def sft_example(attempted: AttemptedCase) -> Example | Skipped:
 
 
 def preference_pairs(attempted: AttemptedCase) -> list[Example] | Skipped:
-    """Return the expected completion against the worst attempt, and the best attempt against the worst if the model was right in another
-    trial in other words; or why there is no pair.
+    """Return the expected completion paired with the worst attempt, and the best attempt paired with the worst if the model was right in
+    another trial in other words; or why there is no pair.
     """
     worst = attempted.worst
     assert worst is not None

@@ -21,7 +21,7 @@ from callmark.formats.scenarios import write as write_scenario
 from callmark.runs.run import Run
 from callmark.runs.source import CaseSource
 from callmark.training_data.attempts import AttemptedCase, read_attempts
-from callmark.training_data.examples import Example, Skipped, preference_pairs, sft_example
+from callmark.training_data.examples import REASONS, Example, Skipped, preference_pairs, sft_example
 from callmark.training_data.leaks import Leak, TestSet
 from callmark.training_data.targets import TrainingFormat, check_target, write_example
 from callmark.types import Case
@@ -211,5 +211,5 @@ def _nothing(attempted: Sequence[AttemptedCase], failed: Sequence[AttemptedCase]
         return f"none of {len(attempted):,} cases failed, so there is nothing to learn from"
     if sum(leaks.values()) == len(failed):
         return f"all {len(failed):,} failed cases are in the evaluation file, so nothing is left to train on"
-    why = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
+    why = ", ".join(f"{count:,} {REASONS[reason][count != 1]}" for reason, count in skipped.most_common())
     return f"no training data can be made from {len(failed):,} failed cases ({why or 'all are near-duplicates'})"

@@ -7,10 +7,10 @@ from callmark.data.near_duplicates import NearDuplicateIndex, Sketch, sketch
 from callmark.types import Case, Conversation, Message
 
 Leak = Literal["test_case", "near_duplicate", "same_conversation"]
-LEAKS: dict[Leak, str] = {
-    "test_case": "is a case of the evaluation file",
-    "near_duplicate": "is a near-duplicate of a case of the evaluation file",
-    "same_conversation": "comes from a conversation of the evaluation file",
+LEAKS: dict[Leak, tuple[str, str]] = {  # what is left out: one case, and several
+    "test_case": ("case in the evaluation file", "cases in the evaluation file"),
+    "near_duplicate": ("near-duplicate of a case in the evaluation file", "near-duplicates of cases in the evaluation file"),
+    "same_conversation": ("case from a conversation in the evaluation file", "cases from conversations in the evaluation file"),
 }
 _BEGINNING = 4  # messages after the system prompt that two conversations do not share by chance
 _NOT_COMPARED = frozenset({"system", "developer"})

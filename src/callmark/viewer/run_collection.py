@@ -120,7 +120,9 @@ class RunCollection:
         opened = self.open_run(request.run)
         case = opened.original_case(request.case, request.trial)
         if case is None:
-            raise NotFound("This case cannot be corrected", "Its dataset has to be where it was, unchanged, and the run graded.")
+            raise NotFound(
+                "This case cannot be corrected", "The dataset must be unchanged and in the same place, and the run must be graded."
+            )
         return self._triage.add_correction(request, opened.digest, case, opened.folder)
 
     def comparison_data(self, names: Sequence[str]) -> dict[str, Any]:

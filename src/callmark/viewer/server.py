@@ -129,7 +129,7 @@ class _Guard:
         if origins and not _is_one_of(origins, self._origins):
             return "The viewer does not serve other sites."
         if scope["path"] in _WRITING and not origins:
-            return "Only the page of the viewer may write."
+            return "Only the viewer's own page can write."
         if not _PATH.fullmatch(scope["path"]):
             return "No such page."
         if not scope["path"].startswith("/api/"):
@@ -210,7 +210,7 @@ def _routes(runs: RunCollection) -> "Starlette":
 
         async def respond_to_body(request: "Request") -> Response:
             if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-                return _refusal("expected a request with JSON", 415)
+                return _refusal("expected a JSON request", 415)
             body = b""
             async for piece in request.stream():
                 body += piece

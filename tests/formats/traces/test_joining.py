@@ -93,7 +93,7 @@ def test_what_the_model_said_counts_where_the_history_tells_it_in_another_way() 
 def test_a_response_that_no_later_request_has_is_left_out_and_reported() -> None:
     dataset = load([chat("a", [ASK], [said("Hm.")], 1), chat("b", [ASK], [CALL], 2), chat("c", [ASK, CALL, RAIN], [said("Rain.")], 3)])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert dataset.not_captured == {"model responses that no later request has": 1}
+    assert dataset.not_captured == {"model responses that appear in no later request": 1}
 
 
 def test_a_history_without_its_first_messages_is_joined_with_what_is_known() -> None:
@@ -135,7 +135,7 @@ def test_traces_of_one_conversation_are_joined_and_others_are_not() -> None:
 def test_a_call_that_the_program_made_itself_is_not_the_agents() -> None:
     dataset = load([*BASIC, tool("w", "log_usage", {"n": 1}, "ok", 2)])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert list(dataset.not_captured) == ["messages with the calls of tool spans, which the program may have made itself"]
+    assert list(dataset.not_captured) == ["messages with calls from tool spans, which the program may have made itself"]
 
 
 def test_an_agent_whose_requests_are_missing_is_read_from_its_input_and_tool_spans() -> None:
@@ -145,17 +145,17 @@ def test_an_agent_whose_requests_are_missing_is_read_from_its_input_and_tool_spa
     agent["endTimeUnixNano"] = str(9 * 10**9)
     dataset = load([agent, {**BASIC[1], "parentSpanId": "r"}])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert dataset.not_captured == {"responses with calls that only tool spans have": 1, "requests to a model without a response": 1}
+    assert dataset.not_captured == {"responses with calls that appear only in tool spans": 1, "responses to model requests": 1}
 
 
 @pytest.mark.parametrize(
     "spans, message",
     [
-        pytest.param([chat("a", None, None)], "no message was captured, only 1 request to a model", id="content off"),
+        pytest.param([chat("a", None, None)], "no message was captured, only 1 model request", id="content off"),
         pytest.param([tool("b", "f", {}, "x", 1)], "no message was captured, only 1 tool span", id="only tools"),
         pytest.param(
             [chat("a", [ASK], [said("ok")], 1), tool("b", "f", None, "x", 2)],
-            "the arguments of the call of 'f' were not captured",
+            "the arguments of the call to 'f' were not captured",
             id="arguments off",
         ),
         pytest.param([{**chat("a", [ASK], [CALL]), "parentSpanId": "a"}], "span 'a' is its own ancestor", id="own parent"),
@@ -164,7 +164,7 @@ def test_an_agent_whose_requests_are_missing_is_read_from_its_input_and_tool_spa
         ),
         pytest.param(
             [span("a", gen_ai__operation__name="chat", gen_ai__input__messages='[{"role": "user", "parts": [{"type": "te')],
-            "gen_ai.input.messages: expected JSON, got a text that is not",
+            "gen_ai.input.messages: expected JSON, got text that is not JSON",
             id="cut off",
         ),
         pytest.param(
@@ -174,7 +174,9 @@ def test_an_agent_whose_requests_are_missing_is_read_from_its_input_and_tool_spa
             [chat("a", [{"role": "user", "parts": [{"type": "my_tool_use"}]}], [CALL])], "may hold a tool call", id="unknown part"
         ),
         pytest.param(
-            [chat("a", [ASK, said("Hm."), RAIN], [said("Rain.")])], "a result belongs to a call that no message has", id="lost call"
+            [chat("a", [ASK, said("Hm."), RAIN], [said("Rain.")])],
+            "a tool result refers to a call that appears in no message",
+            id="lost call",
         ),
     ],
 )  # fmt: skip
@@ -193,13 +195,13 @@ def test_a_failed_request_is_reported_and_its_retry_is_read() -> None:
     failed = chat("f", [ASK], None, 0) | {"status": {"code": 2, "message": "503"}}
     dataset = load([failed, *BASIC])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert dataset.not_captured == {"requests to a model that failed": 1}
+    assert dataset.not_captured == {"failed model requests": 1}
 
 
 def test_spans_of_other_kinds_are_no_conversation() -> None:
     dataset = load([span("h", http__method="GET"), *[{**one, "traceId": "x"} for one in BASIC]])
     assert [outline(conversation) for conversation in dataset] == [OUTLINE]
-    assert dataset.not_captured == {"traces without a request to a model, a tool or an agent": 1}
+    assert dataset.not_captured == {"traces without a model request, a tool call or an agent run": 1}
 
 
 def nested_value(levels: int) -> Any:

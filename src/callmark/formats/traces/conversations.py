@@ -16,13 +16,13 @@ from callmark.formats.traces.steps import AgentStep, ModelStep, Step, ToolStep
 from callmark.formats.traces.thread import Count, Entry, Thread, prompt_length, read_entries
 from callmark.wording import pluralize
 
-NO_CONTENT = "requests to a model without their messages"
-NO_RESPONSE = "requests to a model without a response"
-FAILED = "requests to a model that failed"
-NO_RESULT = "results of calls"
-ONLY_TOOL_SPANS = "responses with calls that only tool spans have"
-NOT_CALLED = "messages with the calls of tool spans, which the program may have made itself"
-NO_THREAD = "requests to a model around tool spans"
+NO_CONTENT = "messages of model requests"
+NO_RESPONSE = "responses to model requests"
+FAILED = "failed model requests"
+NO_RESULT = "tool results"
+ONLY_TOOL_SPANS = "responses with calls that appear only in tool spans"
+NOT_CALLED = "messages with calls from tool spans, which the program may have made itself"
+NO_THREAD = "model requests around tool spans"
 _CONTENT_HINT = "Turn on the capture of message content where the trace is recorded; docs/how-to/read-traces.md says how."
 _MAX_WORK = 5_000_000  # comparisons of messages in one group
 _WORK = 10  # for each thread that a request is compared with
@@ -49,7 +49,7 @@ def build_conversations(steps: Sequence[Step], group: str, count: Count) -> Iter
             yield problem
             continue
         if thread.has_unknown_results():
-            yield BadInput("a result belongs to a call that no message has: the call was not captured, or not understood")
+            yield BadInput("a tool result refers to a call that appears in no message: the call was not captured, or could not be parsed")
             continue
         if sum((other.scope, other.conversation) == (thread.scope, thread.conversation) for other in threads) == 1:
             _add_last_response(thread, agents, count)
@@ -144,7 +144,7 @@ def _add_tool_results(threads: Sequence[Thread], tools: Sequence[ToolStep], coun
         if not own:
             count(NO_THREAD)
         elif tool.call is None:
-            problem = BadInput(f"the arguments of the call of {tool.name[:80]!r} were not captured", _CONTENT_HINT)
+            problem = BadInput(f"the arguments of the call to {tool.name[:80]!r} were not captured", _CONTENT_HINT)
             problems |= {id(thread): problem for thread in own}
         else:
             started = [thread for thread in own if thread.start <= tool.start]
@@ -170,8 +170,8 @@ def _add_last_response(thread: Thread, agents: Sequence[AgentStep], count: Count
 
 
 def _nothing_captured(models: Sequence[ModelStep], tools: Sequence[ToolStep]) -> BadInput:
-    found = " and ".join(pluralize(len(steps), noun) for steps, noun in ((models, "request to a model"), (tools, "tool span")) if steps)
-    return BadInput(f"no message was captured, only {found or 'runs of an agent'}", _CONTENT_HINT)
+    found = " and ".join(pluralize(len(steps), noun) for steps, noun in ((models, "model request"), (tools, "tool span")) if steps)
+    return BadInput(f"no message was captured, only {found or 'agent runs'}", _CONTENT_HINT)
 
 
 def _row(thread: Thread, name: str) -> bytes:

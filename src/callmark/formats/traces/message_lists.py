@@ -57,7 +57,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read_message_list(raw: bytes | Raw, where: str) -> Texts:
-    """Return the messages of a list, or of one message; a text is a message of the user."""
+    """Return the messages of a list, or of one message; a string is a message of the user."""
     match json_kind(raw):
         case '"':
             return (_encode({"role": "user", "content": read_text(raw)}),)
@@ -68,7 +68,7 @@ def read_message_list(raw: bytes | Raw, where: str) -> Texts:
     if not items:
         return ()
     if any(json_kind(item) == '"' for item in items):
-        raise BadInput(f"{where}: expected messages, got texts")
+        raise BadInput(f"{where}: expected messages, got strings")
     messages = [read_object(item, f"{where}[{index}]") for index, item in enumerate(items)]
     if is_typed(messages):
         return _texts([fields for index, message in enumerate(messages) for fields in _read_parts(message, f"{where}[{index}]")])
@@ -85,7 +85,7 @@ def json_text(value: Any, where: str) -> bytes:
         parse(value)
     except NotStrict as problem:
         raise BadInput(
-            f"{where}: expected JSON, got a text that is not ({problem}): it may have been cut off",
+            f"{where}: expected JSON, got text that is not JSON ({problem}): it may have been cut off",
             "Raise the length limit of attributes where the trace is recorded.",
         ) from None
     return value.encode()

@@ -68,7 +68,9 @@ def _tools(attributes: Mapping[str, Any]) -> bytes:
             try:
                 schema = msgspec.json.decode(schema)
             except (ValueError, RecursionError):
-                raise BadInput("llm.tools: expected JSON as tool.json_schema, got a text that is not: it may have been cut off") from None
+                raise BadInput(
+                    "llm.tools: expected JSON as tool.json_schema, got text that is not JSON: it may have been cut off"
+                ) from None
         if isinstance(schema, dict) and ("function" in schema or "name" in schema):
             tools.append(schema)
     return _encode(tools) if tools else b""

@@ -156,7 +156,7 @@ def _read_list(value: list[Any], where: str) -> Request:
             tools.append(item["content"])
             continue
         if item.get("role") == "tool" and _holds_calls(item.get("content")):
-            raise BadInput(f"{where}[{index}]: calls as the text of a message with the role tool")
+            raise BadInput(f"{where}[{index}]: tool calls in the text of a message with the role tool")
         message = _lifted(item)
         if message.get("role") in called and "tool_calls" not in message:  # of LangChain's handler for Langfuse in JavaScript
             message = {**message, "role": "tool", "name": message["role"]}

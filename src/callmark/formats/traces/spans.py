@@ -16,7 +16,7 @@ from callmark.formats.traces.span import Ancestry, Span, lookup
 from callmark.formats.traces.steps import ModelStep, Step, ToolStep
 from callmark.formats.traces.thread import Count
 
-UNKNOWN = "traces without a request to a model, a tool or an agent"
+UNKNOWN = "traces without a model request, a tool call or an agent run"
 ORPHANS = "spans whose parent is missing"
 LOST = "attributes and events that the exporter dropped"
 

@@ -23,9 +23,9 @@ from callmark.formats.traces.steps import ModelStep, Texts, ToolStep
 from callmark.types import Call, Message
 
 Count = Callable[[str], None]
-UNUSED = "model responses that no later request has"
+UNUSED = "model responses that appear in no later request"
 CUT_OFF = "requests without the first messages of their conversation"
-PROMPTS = "changes of the system prompt"
+PROMPTS = "changes to the system prompt"
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 

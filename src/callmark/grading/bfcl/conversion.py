@@ -68,7 +68,7 @@ def java_value(text: str, kind: str, inner: str | None = None) -> Any:
             return _java_map(text)
         case "Array" | "ArrayList" | "HashMap":
             return text
-    raise NotImplementedError(f"values of the type {kind} are not converted")
+    raise NotImplementedError(f"values of type {kind} are not converted")
 
 
 def _java_list(text: str, inner: str | None) -> Any:
@@ -134,7 +134,7 @@ def javascript_value(text: str, kind: str, inner: str | None = None) -> Any:
             return _javascript_array(text.strip(), inner) if len(text) <= _MAX_TEXT else text
         case "dict":
             return _javascript_object(text.strip()) if len(text) <= _MAX_TEXT else text
-    raise NotImplementedError(f"values of the type {kind} are not converted")
+    raise NotImplementedError(f"values of type {kind} are not converted")
 
 
 def _javascript_array(text: str, inner: str | None = None) -> Any:

@@ -30,7 +30,7 @@ class BfclEvaluator(Struct, frozen=True):
 
     name: ClassVar[str] = "bfcl"
     metrics: ClassVar[tuple[Metric, ...]] = (Metric("valid", "BFCL accuracy", kind="rate", headline=True),)
-    needs: ClassVar[str] = "cases of the Berkeley Function Calling Leaderboard"
+    not_applicable: ClassVar[str] = "these are not BFCL cases"
 
     def evaluate(self, attempt: Attempt) -> Result:
         data = attempt.case.data.get(DATA) if attempt.case is not None else None

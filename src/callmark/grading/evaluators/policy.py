@@ -51,7 +51,7 @@ class PolicyEvaluator(Struct, frozen=True):
         Metric("followed", "all rules followed", kind="rate", headline=True),
         Metric("rules", "share of rules followed"),
     )
-    needs: ClassVar[str] = "transcript, and none of the rules can be checked without one"
+    not_applicable: ClassVar[str] = "these cases have no transcript, and none of the rules can be checked without one"
     requires: ClassVar[tuple[str, ...]] = ("rules",)
     added_by: ClassVar[tuple[str, ...]] = ("rules",)
     file_options: ClassVar[tuple[str, ...]] = ("rules",)

@@ -13,7 +13,7 @@ class RecordedEvaluator(Struct, frozen=True):
 
     name: ClassVar[str] = "recorded"
     metrics: ClassVar[tuple[Metric, ...]] = (Metric("reward", "reward", bounds=None),)
-    needs: ClassVar[str] = "recorded reward"
+    not_applicable: ClassVar[str] = "these cases have no recorded reward"
 
     def evaluate(self, attempt: Attempt) -> Result:
         return Result({"reward": attempt.prediction.reward if attempt.prediction is not None else None})

@@ -1,7 +1,7 @@
 """Evaluator `reply`: what did the agent say? (docs/reference/metrics.md, section 22)
 
     reply.pass    1 if all checks hold, else 0
-    reply.score   checks that hold / checks
+    reply.score   checks that pass / checks
 
 The checks are those of the case (`expected_output.reply`) and those for all cases (`[reply]` in `callmark.toml`), which a case replaces one
 by one. The text is that of the prediction, or of every assistant message of a conversation together. Not applicable without a check, and if
@@ -20,16 +20,16 @@ from callmark.types import Prediction, ReplyChecks
 
 
 class ReplyEvaluator(Struct, frozen=True):
-    """The share of the checks that hold. `checks` are those for all cases, as a table; invalid ones raise `BadInput`."""
+    """The share of the checks that pass. `checks` are those for all cases, as a table; invalid ones raise `BadInput`."""
 
     checks: Any = None
 
     name: ClassVar[str] = "reply"
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("pass", "reply pass", kind="rate", headline=True),
-        Metric("score", "reply checks that hold"),
+        Metric("score", "reply checks passed"),
     )
-    needs: ClassVar[str] = "reply checks (expected_output.reply)"
+    not_applicable: ClassVar[str] = "these cases have no reply checks (expected_output.reply)"
     added_by: ClassVar[tuple[str, ...]] = ("checks",)
 
     def __post_init__(self) -> None:

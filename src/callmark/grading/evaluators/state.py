@@ -51,7 +51,7 @@ class StateEvaluator(Struct, frozen=True):
         Metric("precision", "state precision"),
         Metric("recall", "state recall"),
     )
-    needs: ClassVar[str] = "end state (it needs simulated conversations)"
+    not_applicable: ClassVar[str] = "these cases have no end state (it needs simulated conversations)"
 
     def evaluate(self, attempt: Attempt) -> Result:
         states = _comparable_states(attempt)

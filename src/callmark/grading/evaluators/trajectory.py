@@ -20,7 +20,7 @@ from callmark.grading.ignored_functions import is_ignored, read_ignore
 from callmark.types import Call, Edges, Note
 from callmark.wording import did_you_mean
 
-_LIMITED = Note("pairing_limited", f"more than {MAX_CALLS:,} calls of one tool on a side: for trajectory, only identical calls match")
+_LIMITED = Note("pairing_limited", f"more than {MAX_CALLS:,} calls to one tool on one side: for trajectory, only identical calls match")
 _SEARCH_LIMITED = Note("pairing_limited", "too many ways to match the calls: trajectory.dependencies may be too low")
 _MAX_WITHOUT_KEY = 100  # earlier calls without a key that a call is compared with
 

@@ -57,8 +57,8 @@ kinds.set_index("fault")
 
 For each function, the number of missing calls (left) and extra calls (right). Missing calls lower recall: check that no step of the process
 is skipped. Extra calls lower precision: check that the model does not call the function unnecessarily or repeatedly. If a function has
-both, check that it is called at the right time. The last two tables list missing and extra calls by case; a call of a wrong tool is listed
-with the call that is missing.
+both, check that it is called at the right time. The last two tables list missing and extra calls by case; a call to the wrong tool is
+listed with the call that is missing.
 """,
         {
             "calls-chart": """
@@ -132,7 +132,8 @@ pd.DataFrame({"count": counts})
 Which arguments are wrong, and how.
 
 - **Missing** arguments lower argument recall. Check that the model asks for the value, and that it uses what the user said.
-- **Wrong values** lower argument precision. *Hallucinated* values do not appear earlier in the conversation; values from *elsewhere* were
+- **Wrong values** and **wrong types** lower both argument precision and recall; **extra** and **unknown** arguments lower precision.
+- Of the wrong values, *hallucinated* ones do not appear earlier in the conversation; values from *elsewhere* were
   copied from the wrong place in it; *format* means the expected value in another format (`W7868134` for `#W7868134`).
 - **Wrong types** and **unknown** arguments do not match the schema. Check that the schema describes the parameter clearly.
 """,

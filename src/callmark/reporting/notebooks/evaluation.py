@@ -45,7 +45,7 @@ metrics.set_index("metric")
 | Arguments | Interpretation |
 |---|---|
 | high precision, low recall | the arguments are correct, but incomplete |
-| low precision, high recall | the expected arguments are there, but some values are wrong |
+| low precision, high recall | the expected arguments are correct, but there are unexpected ones |
 | low precision, low recall | significant issues: arguments are wrong or missing |
 
 Consider all metrics together: each is easy to improve at the cost of another. The table shows what applies to this run and what to check
@@ -203,8 +203,8 @@ functions.rename(columns={"correct": "all arguments correct"}).set_index("name")
     Section(
         """## Trials
 
-Each case has several trials. `pass@k` is the probability that at least one of k trials passes, `pass^k` that all of them pass. Users of a
-business process experience `pass^k`. The further apart the two are, the less reliable the model is.
+Each case has several trials. `pass@k` is the probability that at least one of k trials passes, `pass^k` that all of them pass. `pass^k` is
+what matters if a process has to work every time. The further apart the two are, the less consistent the model is.
 """,
         {
             "trials-chart": """

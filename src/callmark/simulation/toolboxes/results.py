@@ -70,4 +70,4 @@ class StateReader:
             raise ModelError(f"the state of {self._label} is not valid JSON: {problem}") from None
 
     def _wrong_shape(self) -> ModelError:
-        return ModelError(f"the state of {self._label}: expected {{table: {{key: {{column: value}}}}}}, got another structure")
+        return ModelError(f"the state of {self._label}: expected {{table: {{key: {{column: value}}}}}}, got a different structure")

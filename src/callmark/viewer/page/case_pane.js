@@ -45,7 +45,7 @@ export class CasePane {
     const close = el("button", { type: "button", class: "main-button", onclick: this.close }, "Close");
     redraw(
       this.box,
-      el("div", { class: "case-body" }, el("div", { class: "left-out no-case" }, empty("This run has no case with this id.", id), close)),
+      el("div", { class: "case-body" }, el("div", { class: "left-out no-case" }, empty("This run has no case with this ID.", id), close)),
     );
   }
 

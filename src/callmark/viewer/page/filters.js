@@ -31,7 +31,7 @@ export function filterBar({ run, runs, labels, state, change }) {
     class: "search",
     id: "search",
     placeholder: "Search",
-    "aria-label": "Search ids, calls, faults and errors",
+    "aria-label": "Search IDs, calls, faults and errors",
     "aria-keyshortcuts": "/",
     autocomplete: "off",
     spellcheck: "false",

@@ -45,7 +45,7 @@ export function historyView(entries, { state, change, width, open }) {
     panel(
       `${metric} ${by ? `by ${by}` : "over time"}`,
       "wide history-chart",
-      el("p", { class: "hint" }, "A line through a point is its 95% interval. Hollow points were graded by another version or with other expectations than the newest run: they are not comparable."),
+      el("p", { class: "hint" }, "A line through a point is its 95% interval. Hollow points were graded by a different version or with different expectations than the newest run: they are not comparable."),
       charted.some((run) => run.metrics[metric]) ? timeChart(data) : empty("No scores to show.", "Choose another metric, or remove a filter."),
       labels.length > MAX_SERIES ? el("p", { class: "hint" }, `${counted(labels.length - MAX_SERIES, "more model")} in gray.`) : null,
     ),
@@ -67,7 +67,7 @@ const ALL_DATASETS = "all";
 // The version decides what a number means, and so do corrected expectations.
 function incomparable(run, reference) {
   if (run.version !== reference.version) return `graded by callmark ${run.version}`;
-  return run.patch !== reference.patch ? (run.patch ? "graded with other corrections" : "graded without the corrections") : "";
+  return run.patch !== reference.patch ? (run.patch ? "graded with different corrections" : "graded without the corrections") : "";
 }
 
 function newest(runs) {

@@ -154,7 +154,7 @@ function meanPanel(title, entries, before, { patch, toggle, mono = false, minCas
     title,
     "",
     el("p", { class: "hint" }, hint.filter(Boolean).join(" ")),
-    ranked.length ? bars(shownBars, { toggle, mono }) : empty("Too few cases.", `A tool is ranked from ${minCases} cases on.`),
+    ranked.length ? bars(shownBars, { toggle, mono }) : empty("Too few cases.", `A tool needs at least ${minCases} cases to be ranked.`),
   );
 }
 

@@ -126,7 +126,7 @@ export function labelWords(kind) {
 
 // Where a wrong value came from: `hallucinated`, another message, or the expected value in another format.
 export function originWords(origin) {
-  if (origin === "format") return "another format";
+  if (origin === "format") return "different format";
   return origin === "elsewhere" ? "from elsewhere in the conversation" : origin;
 }
 

@@ -118,8 +118,8 @@ function correctionForm({ correct, suggested, isCorrected }) {
   return el(
     "details",
     { class: "correction" },
-    el("summary", {}, "Correct the expectation", isCorrected ? el("small", {}, " corrected, not graded with it unless you did") : null),
-    el("p", { class: "hint" }, "The calls that are correct, as JSON: here those of the model. An empty list expects no call. The dataset is not changed."),
+    el("summary", {}, "Correct the expectation", isCorrected ? el("small", {}, " corrected; counts once the run is graded with it") : null),
+    el("p", { class: "hint" }, "The correct calls as JSON, initially the model's own. An empty list expects no call. The dataset is not changed."),
     text,
     el(
       "div",
