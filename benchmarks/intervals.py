@@ -6,7 +6,7 @@ correlation between 0 and .6 (beta-binomial), and scores that are 0 or 1; 0, .5 
   coverage          of the interval of a mean: at most 1% of the cells below .93, none below .89; no interval of zero width
   false positives   of a comparison of two runs with the same true mean, whose conversations have the same or independent pass rates: at
                     most 5% in every cell; cells above are simulated again, with four times as many runs each time
-  deciding early    false positives of ten looks together, for 50 to 500 conversations: at most 5%
+  deciding early    false positives of ten looks together, for 50 to 500 conversations: at most 5%, as above
   power             how often a difference of .05 and of .1 is found
 
 Intervals and p-values are computed by `interval_arrays`, which is compared with the product in every cell; p-values for the runs whose
@@ -22,7 +22,9 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import product
 from math import ceil, sqrt
 from typing import Literal, NamedTuple
@@ -59,6 +61,9 @@ class Cell(NamedTuple):
     mean: float
     correlation: float
     scores: Scores
+
+
+Job = tuple[Cell, int, int]  # with the number of runs and the seed
 
 
 class Outcome(NamedTuple):
@@ -114,7 +119,7 @@ class Simulation:
         return total
 
 
-def measure(job: tuple[Cell, int, int]) -> Outcome:
+def measure(job: Job) -> Outcome:
     """Return coverage and false positives of one cell."""
     cell, repetitions, seed = job
     simulation = Simulation(cell, repetitions, seed)
@@ -127,9 +132,9 @@ def measure(job: tuple[Cell, int, int]) -> Outcome:
     return Outcome(coverage, float((high - low).min()), (same, independent), distance)
 
 
-def measure_positives(job: tuple[Cell, int, int, str]) -> float:
+def measure_positives(job: Job, *, rates: str) -> float:
     """Return the false positives of one cell."""
-    cell, repetitions, seed, rates = job
+    cell, repetitions, seed = job
     simulation = Simulation(cell, repetitions, seed)
     return _false_positives(_differences(simulation, rates), simulation.sizes)
 
@@ -160,7 +165,7 @@ def p_value(differences: Numbers, sizes: Numbers, *, flips: int = 10_000) -> flo
     return sign_flip_test(Counter(zip(rounded.tolist(), sizes.astype(int).tolist(), strict=True)), flips=flips)
 
 
-def measure_looks(job: tuple[Cell, int, int]) -> float:
+def measure_looks(job: Job) -> float:
     """Return how often any look finds a difference between two runs with the same true mean."""
     cell, repetitions, seed = job
     simulation = Simulation(cell, repetitions, seed)
@@ -205,29 +210,32 @@ def main() -> int:
         for index, name in enumerate(RATES):
             shares = [outcome.positives[index] for outcome in outcomes]
             report_positives(f"false positives, {name} pass rates, {len(cells):,} cells", cells, shares)
-            again = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
-            failed += has_excess(pool, again, name, *fixed)
+            failed += has_excess(pool, cells, shares, partial(measure_positives, rates=name), *fixed)
         if options.part:
             return finish(failed, began)
-        shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early[:: ceil(options.every / 4)]]))
-        failed += report_looks(shares, options.repetitions)
+        early = early[:: ceil(options.every / 4)]
+        shares = list(pool.map(measure_looks, [(cell, *fixed) for cell in early]))
+        report_positives(f"deciding early, ten looks, {len(early)} cells", early, shares)
+        failed += has_excess(pool, early, shares, measure_looks, *fixed)
         power = list(pool.map(measure_power, [(cell, drop, min(options.repetitions, 500), options.seed) for cell, drop in powered]))
     for (cell, drop), share in zip(powered, power, strict=True):
         print(f"power: {cell.conversations:3} conversations of {cell.sizes:>3}, mean {cell.mean:g}, drop of {drop:g}: {share:.2f}")
     return finish(failed, began)
 
 
-def has_excess(pool: ProcessPoolExecutor, cells: list[Cell], rates: str, repetitions: int, seed: int) -> bool:
+def has_excess(
+    pool: ProcessPoolExecutor, cells: list[Cell], shares: list[float], measure: Callable[[Job], float], repetitions: int, seed: int
+) -> bool:
     """Simulate cells with too many false positives again, with more runs each time, and return whether one of them still has too many."""
     most = 0.0
     for times in AGAIN:
+        cells = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
         if not cells:
             return False
-        jobs = [(cell, repetitions, seed + turn, rates) for cell in cells for turn in range(1, times + 1)]
-        found = list(pool.map(measure_positives, jobs))
+        jobs = [(cell, repetitions, seed + turn) for cell in cells for turn in range(1, times + 1)]
+        found = list(pool.map(measure, jobs))
         shares = [sum(found[at : at + times]) / times for at in range(0, len(found), times)]
-        most = report_positives(f"  {len(cells)} cells above {LEVEL:.0%}, with {times} times as many runs", cells, shares)
-        cells = [cell for cell, share in zip(cells, shares, strict=True) if share > LEVEL]
+        most = report_positives(f"  cells above 5%, {len(cells)}, with {times} times as many runs", cells, shares)
     return most > LEVEL + sampling_error(AGAIN[-1] * repetitions)
 
 
@@ -256,12 +264,6 @@ def report_positives(title: str, cells: list[Cell], shares: list[float]) -> floa
     most, worst = max(zip(shares, cells, strict=True))
     print(f"{title}: mean {sum(shares) / len(shares):.2%}, most {most:.2%} ({describe(worst)})", flush=True)
     return most
-
-
-def report_looks(shares: list[float], repetitions: int) -> int:
-    """Print the false positives of deciding early and return the number of failed conditions."""
-    print(f"deciding early, ten looks: mean {sum(shares) / len(shares):.2%}, most {max(shares):.2%} of {len(shares)} cells")
-    return int(max(shares) > LEVEL + sampling_error(repetitions))
 
 
 def sampling_error(repetitions: int) -> float:

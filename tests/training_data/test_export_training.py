@@ -220,3 +220,10 @@ def test_command_prints_what_was_left_out(cli: Cli, run: Run, test_file: Path, t
     counts = json.loads(cli("export", "training", run.path, "--as", "sft", "--allow-test", "-o", tmp_path / "x.jsonl", "--json").out)
     assert counts["kind"] == "sft"
     assert counts["rows"] == len(read(tmp_path / "x.jsonl"))
+
+
+@pytest.mark.parametrize("more", [{"test": "eval.jsonl"}, {"allow_test": True}])
+def test_regression_set_is_not_compared_with_an_evaluation_file(run: Run, tmp_path: Path, more: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="a regression set is for testing, so nothing is compared with an evaluation file"):
+        callmark.export_training(run, tmp_path / "x.jsonl", kind="regression", **more)
+    assert not (tmp_path / "x.jsonl").exists()

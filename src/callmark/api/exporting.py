@@ -216,8 +216,8 @@ def export_training(
         out: Output file; `-` is standard output.
         kind: `sft`, `dpo` or `regression`.
         to: Format of the rows: `openai`, `trl` or `sharegpt`. Regression sets are written in the format of the cases.
-        test: The evaluation file, whose cases must not be trained on.
-        allow_test: Train on the cases of the runs without such a file.
+        test: The evaluation file, whose cases must not be trained on; not for `regression`.
+        allow_test: Train on the cases of the runs without such a file; not for `regression`.
         limit: Greatest number of rows, in turns from each expected tool and kind of fault.
         seed: Random seed of the limit.
 
@@ -225,8 +225,8 @@ def export_training(
         The counts: rows, failed cases, what was left out and why.
 
     Raises:
-        BadInput: Neither `test` nor `allow_test` is given, the runs are on the evaluation file itself, their cases are missing, have
-            changed or are scenarios (except for `regression`), or nothing can be exported.
+        BadInput: Neither `test` nor `allow_test` is given, or one of them for `regression`; the runs are on the evaluation file itself,
+            their cases are missing, have changed or are scenarios (except for `regression`), or nothing can be exported.
         StorageError: The file cannot be written.
     """
     given: Sequence[RunSource] = [runs] if isinstance(runs, str | PathLike | Run) else runs

@@ -98,7 +98,8 @@ def training(
     and, for runs with several trials, the best attempt paired with the worst. regression has the cases that failed in any run or trial, as
     test cases.
 
-    Near-duplicates are removed. Runs on the evaluation file itself are rejected.
+    For sft and dpo, near-duplicates are removed, and runs on the evaluation file itself are rejected. A regression set is for testing, so
+    --test cannot be used with it.
     """
     from callmark.api.exporting import export_training
 

@@ -103,8 +103,8 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     "--until-decided",
     group="Limits",
     is_flag=True,
-    help="Run conversations in random order, and stop as soon as the difference between two models is statistically significant, or a "
-    "[gate] min threshold is clearly met or missed (sequential test).",
+    help="Run conversations in random order, and stop as soon as the difference between two models is statistically significant or, for "
+    "one model, every [gate] min threshold is clearly met or missed (sequential test).",
 )
 @option(
     "--looks",
@@ -112,7 +112,7 @@ def _list_models(context: click.Context, parameter: click.Parameter, given: bool
     metavar="N",
     type=POSITIVE_INTEGER,
     show_default="10",
-    help="Maximum number of interim looks for --until-decided.",
+    help="Number of looks planned for --until-decided, including the final one: 2, 3, 4, 5, 8, 10 or 20.",
 )
 @option(
     "-e",

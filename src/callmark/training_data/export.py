@@ -78,6 +78,11 @@ def export_training_data(
     if not runs:
         raise BadInput("no runs given")
     if kind == "regression":
+        if test or allow_test:
+            raise BadInput(
+                "a regression set is for testing, so nothing is compared with an evaluation file",
+                "Leave out test and allow_test (--test and --allow-test).",
+            )
         return _export_regression(runs, out, limit=limit, seed=seed)
     for run in runs:
         if run.scenarios:
