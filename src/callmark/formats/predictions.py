@@ -220,8 +220,10 @@ def _read_common(row: bytes) -> PredictionRow | None:
     except (ValueError, RecursionError):
         return None
     found = wire.tool_calls or wire.output_tools
-    if not wire.id or not found or (wire.tool_calls and wire.output_tools) or is_api_id(wire.id):
+    if not wire.id or is_api_id(wire.id) or (wire.tool_calls and wire.output_tools):
         return None
+    if not found:
+        return None if wire.tool_calls is None else PredictionRow(Prediction(wire.id), wire.id, text="response")
     calls = [read_common_call(call, own=False) for call in found]
     return None if None in calls else PredictionRow(Prediction(wire.id, 0, unwrap(tuple(cast("list[Call]", calls)))), wire.id)
 

@@ -112,7 +112,8 @@ def grade_predictions(
             )
             if not predictions:
                 matched.info.name = opened.dataset.name
-            return _grade_into(folder, GradingJob(source, matched, settings), opened.dataset, created, options, tags=tags)
+            job = GradingJob(source, matched, settings, detailed=options.detailed)
+            return _grade_into(folder, job, opened.dataset, created, options, tags=tags)
     except BaseException:
         discard_run(folder)
         raise
@@ -196,7 +197,7 @@ def _regrade(folder: RunFolder, before: Manifest, source: CaseSource, settings: 
         matched = match_predictions(Predictions(folder.inside(PREDICTIONS), name=name, regular=True))
     except BrokenRow as error:
         raise BrokenRow(str(error), repair_hint(name, resumable=before.model_run is not None)) from None
-    job = GradingJob(source, matched, settings, write_predictions=False)
+    job = GradingJob(source, matched, settings, write_predictions=False, detailed=options.detailed)
     return _grade_into(folder, job, before.dataset, before.created, options, before=before)
 
 
@@ -312,6 +313,8 @@ def _write_grades(new: RunFolder, job: GradingJob, dataset: DatasetInfo, tally: 
             predictions.lines_of(block.prediction_lines)
             grades.lines_of(block.grade_lines)
             results.lines_of(block.result_lines)
+            if block.statistics is not None:
+                tally.extend(block.statistics)
             for grade in block.grades:
                 tally.add(grade)
             options.on_block(len(places), len(job.predictions.by_case))

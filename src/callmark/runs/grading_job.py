@@ -1,7 +1,7 @@
 """Grade predictions in one pass over the cases, in one process or several.
 
 Cases are read in blocks of rows, and each block becomes lines for the files of a run folder. Of n processes, each takes every n-th block,
-and the blocks are merged in order: the files are the same, byte for byte.
+and the blocks are merged in order: the files are the same, byte for byte. The processes also count their grades, unless details are wanted.
 
 If predictions are matched in order, the k-th prediction is for the k-th row (for conversations: the k-th decision point), counting rows
 that cannot be read.
@@ -22,6 +22,7 @@ from typing import cast
 
 from msgspec import Struct, structs
 
+from callmark.analysis.summary import PartTally, SummaryStatistics
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow
 from callmark.formats.evaluation_results import SCORES, result_row
@@ -40,19 +41,21 @@ _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 class GradingJob(Struct, frozen=True):
     """The cases, predictions and settings of a grading job, in a form that can be sent to another process.
 
-    With `write_predictions`, the result includes the lines of the predictions.
+    With `write_predictions`, the result includes the lines of the predictions. With `detailed`, it includes all grades.
     """
 
     source: CaseSource
     predictions: MatchedPredictions
     settings: GradingSettings
     write_predictions: bool = True
+    detailed: bool = False
 
 
 class GradedBlock(Struct, frozen=True):
     """The result for one block of rows: its cases, grades, bad rows, lines for the files of a run folder, and counts of parsed texts.
 
-    Each case is given by its id, its place and the key of its predictions.
+    Each case is given by its id, its place and the key of its predictions. A block of another process may have the `statistics` of its
+    grades instead of the grades.
     """
 
     number: int
@@ -63,6 +66,7 @@ class GradedBlock(Struct, frozen=True):
     prediction_lines: list[bytes] = []
     result_lines: list[bytes] = []
     texts: TextCounts | None = None
+    statistics: SummaryStatistics | None = None
 
 
 class GradingTotals(Struct, frozen=True):
@@ -219,13 +223,23 @@ def _send(writer: Connection, readers: list[Connection], job: GradingJob, part: 
         for reader in readers:
             reader.close()
         for item in grade_part(job, part):
-            writer.send(structs.replace(item, grades=[]) if isinstance(item, GradedBlock) else item)
+            writer.send(_without_grades(item, detailed=job.detailed) if isinstance(item, GradedBlock) else item)
     except BadInput as error:
         writer.send(_worker_error(0, error))
     except (KeyboardInterrupt, BrokenPipeError):
         pass
     finally:
         writer.close()
+
+
+def _without_grades(block: GradedBlock, *, detailed: bool) -> GradedBlock:
+    """Return a block with the statistics of its grades, if that is enough, instead of the grades, which are in its lines as well."""
+    if detailed or any(grade.file for grade in block.grades):  # numbers by file are not part of the statistics
+        return structs.replace(block, grades=[])
+    tally = PartTally()
+    for grade in block.grades:
+        tally.add(grade)
+    return structs.replace(block, grades=[], statistics=tally.statistics())
 
 
 def _receive(reader: Connection, totals: list[GradingTotals]) -> Iterator[GradedBlock | WorkerError]:
@@ -235,8 +249,10 @@ def _receive(reader: Connection, totals: list[GradingTotals]) -> Iterator[Graded
         except (EOFError, OSError):
             raise BadInput("a grading process was killed", "If memory ran out, use fewer --jobs.") from None
         match item:
-            case GradedBlock():
+            case GradedBlock(statistics=None):
                 yield structs.replace(item, grades=[read_grade(line) for line in item.grade_lines])
+            case GradedBlock():
+                yield item
             case GradingTotals():
                 totals.append(item)
                 return
