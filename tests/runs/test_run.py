@@ -22,23 +22,23 @@ from tests.rows import WEATHER, call, row, user, write_rows
 SUMMARY_FILE = "summary.json"
 
 
-def graded(folder: Path, *, options: GradeOptions | None = None, name: str = "base") -> Run:
-    """Forty cases of ten conversations, of which every third is wrong and one an error."""
+def graded(folder: Path, *, options: GradeOptions | None = None, name: str = "base", number: int = 40) -> Run:
+    """Forty cases of conversations of five, of which every third is wrong and one an error."""
     cases, predictions = folder / "cases.jsonl", folder / "predictions.jsonl"
     bonn = call("get_weather", {"city": "Bonn"})
     expected = {"expected_output": {"role": "assistant", "tool_calls": [bonn]}}
     write_rows(
         cases,
         *(
-            {**row(user("Bonn?"), tools=[WEATHER], id=f"c{n}"), **expected, "source": {"conversation": f"t{n // 4}", "message": n % 4}}
-            for n in range(40)
+            {**row(user("Bonn?"), tools=[WEATHER], id=f"c{n}"), **expected, "source": {"conversation": f"t{n // 5}", "message": n % 5}}
+            for n in range(number)
         ),
     )
     calls = [{"name": "get_weather", "arguments": {"city": "Bonn"}}, {"name": "get_weather", "arguments": {"city": "Ulm"}}]
     write_rows(
         predictions,
-        {"case": "c39", "error": "HTTP 503"},
-        *({"case": f"c{n}", "calls": [calls[n % 3 == 0]], "usage": {"seconds": n / 10}} for n in range(39)),
+        {"case": f"c{number - 1}", "error": "HTTP 503"},
+        *({"case": f"c{n}", "calls": [calls[n % 3 == 0]], "usage": {"seconds": n / 10}} for n in range(number - 1)),
     )
     return Run(
         grade_predictions(
@@ -60,11 +60,12 @@ def test_the_stored_summary_does_not_depend_on_the_options(tmp_path: Path) -> No
         GradeOptions(),
         GradeOptions(detailed=True),
         GradeOptions(jobs=2, detailed=True),
+        GradeOptions(jobs=2),
+        GradeOptions(jobs=3),
     ]
-    files = {
-        Path(graded(tmp_path, options=options, name=f"run{n}").folder.file(SUMMARY_FILE)).read_bytes() for n, options in enumerate(choices)
-    }
-    assert len(files) == 1
+    runs = [graded(tmp_path, options=options, name=f"run{n}", number=400) for n, options in enumerate(choices)]
+    for name in (SUMMARY_FILE, "grades.jsonl", "predictions.jsonl"):
+        assert len({Path(run.folder.file(name)).read_bytes() for run in runs}) == 1
 
 
 def replaced(name: str, old: str, new: str) -> Callable[[Path], object]:
