@@ -120,7 +120,8 @@ class Training:
                     waiting.pop(0)
                     curve.append(self._record(step, tokens))
                     self.write(out / f"checkpoint-{step}.gguf")
-        curve.append(self._record(step, tokens))
+        if curve[-1]["step"] < step:
+            curve.append(self._record(step, tokens))
         self.write(out / "tuned.gguf")
         calls = sum(is_call for each in self.train for *_, is_call in each.completions)
         (out / "curve.json").write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")

@@ -76,7 +76,10 @@ def test_crash_of_the_local_model_is_a_fatal_model_error() -> None:
 @installed
 def test_local_server_prints_only_its_address_and_exits_with_its_parent() -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "callmark.models.local", str(local.weights_file()), "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "callmark.models.local", str(local.weights_file()), "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert server.stdout is not None
     assert server.stdout.readline().startswith(b"http://127.0.0.1:")

@@ -210,9 +210,7 @@ async def _start(weights: Path, slots: int) -> tuple[asyncio.subprocess.Process,
         raise
     if not address:
         sentence = f"the local model did not start: its process exited with status {await server.wait()}"
-        raise BadInput(
-            sentence, f"Check that {scrub(weights.name)} is a chat model for this version of xllamacpp, or run: {_INSTALL}"
-        )
+        raise BadInput(sentence, f"Check that {scrub(weights.name)} is a chat model for this version of xllamacpp, or run: {_INSTALL}")
     return server, address
 
 
