@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from examples.finetune.curve import draw_curve
-from examples.finetune.data import Sizes, prepare
 from msgspec import Struct
 
 import callmark
 from callmark.models.local import weights_file
+from examples.finetune.curve import draw_curve
+from examples.finetune.data import Sizes, prepare
 
 MAX_TOKENS = 128  # of a reply; calls have fewer
 TRAIN_AT_LEAST = 120.0  # seconds; less teaches nothing

@@ -51,8 +51,8 @@ def write_with_changes(source: Path, target: Path, changes: Mapping[str, Any], *
         count = heads.get(tensor.name.split(".")[-2])
         change = changes[tensor.name] if count is None else interleave(changes[tensor.name], count)
         weights = quants.dequantize(tensor.data, tensor.tensor_type) + change
-        kind = gguf.GGMLQuantizationType.Q8_0
-        writer.add_tensor(tensor.name, quants.quantize(weights, kind), raw_dtype=kind)
+        eight_bits = gguf.GGMLQuantizationType.Q8_0
+        writer.add_tensor(tensor.name, quants.quantize(weights, eight_bits), raw_dtype=eight_bits)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
