@@ -31,7 +31,7 @@ from examples.finetune.data import Sizes, prepare
 
 MAX_TOKENS = 128  # of a reply; calls have fewer
 TRAIN_AT_LEAST = 120.0  # seconds; less teaches nothing
-_SLOWER = 1.25  # the tuned model, with 8 bits per weight, against the base, with 4
+_RESERVED = 1.0  # time for the run of the tuned model, in runs of the base; its replies are shorter, its weights larger
 _MARGIN = 30.0  # seconds for comparing and reporting
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -94,7 +94,7 @@ def read_budget(text: str) -> float:
 
 def training_time(budget: float, passed: float, base_run: float) -> float:
     """Return the seconds for training: what the run of the tuned model leaves of the budget. Too little raises `BudgetTooSmallError`."""
-    seconds = budget - passed - _SLOWER * base_run - _MARGIN
+    seconds = budget - passed - _RESERVED * base_run - _MARGIN
     if seconds < TRAIN_AT_LEAST:
         needed = (budget - seconds + TRAIN_AT_LEAST) / 60
         raise BudgetTooSmallError(f"the runs of the models leave {max(seconds, 0):.0f} s for training; try BUDGET={int(needed) + 1}m")
@@ -167,7 +167,7 @@ def _history(cases: Path, models: dict[int, str], out: Path, base_run: float, *,
     """Run checkpoints on the validation cases while there is time, the last and the first step first, and chart them by step."""
     rows, runs = len(cases.read_text(encoding="utf-8").splitlines()), out / "steps"
     held_out = len((cases.parent / "held-out.jsonl").read_text(encoding="utf-8").splitlines())
-    needed = _SLOWER * base_run * rows / held_out
+    needed = _RESERVED * base_run * rows / held_out
     done = 0
     for step in (*list(models)[-1:], *list(models)[:-1]):
         if time.monotonic() + needed > deadline:

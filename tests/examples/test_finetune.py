@@ -154,7 +154,7 @@ def test_unreadable_budget_is_a_usage_error(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_training_gets_what_the_runs_leave() -> None:
-    assert training_time(1200, 250, 200) == 1200 - 250 - 1.25 * 200 - 30
+    assert training_time(1200, 250, 200) == 1200 - 250 - 200 - 30
     with pytest.raises(BudgetTooSmallError, match=r"leave 0 s for training; try BUDGET=\d+m") as caught:
         training_time(600, 400, 300)
     needed = float(str(caught.value).split("BUDGET=")[1].removesuffix("m")) * 60
