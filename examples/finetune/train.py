@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 RANK, ALPHA = 16, 32
 LEARNING_RATE, WARM_UP = 1e-3, 6  # steps
 CONVERSATIONS_PER_STEP = 2
-REPLY_WEIGHT = 0.3  # of a token of a reply; 1 for a token of a call
+CHOICE_WEIGHT, REPLY_WEIGHT = 3.0, 0.3  # of the first token of a reply, which is not to call, and of the others; 1 for a token of a call
 CHECKPOINTS = (1 / 3, 2 / 3)  # shares of the time
 WRITE_SECONDS = 15.0  # for writing a file
 
@@ -75,6 +75,7 @@ class Training:
         self.train, self.validation = (
             sequences(json.loads((data / f"{name}.json").read_text()), tokenizer) for name in ("train", "validation")
         )
+        self.call_begins = tokenizer("<tool_call>", add_special_tokens=False).input_ids[0]
         model = AutoModelForCausalLM.from_pretrained(str(base.parent), **given, dtype=torch.float32)
         self.heads = {"attn_q": model.config.num_attention_heads, "attn_k": model.config.num_key_value_heads}
         self.model = get_peft_model(model, LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules="all-linear"))
@@ -156,10 +157,14 @@ class Training:
         return total
 
     def _losses(self, sequence: Sequence) -> tuple[Any, Any, Any]:
-        """Return for each token of the completions: its loss, its weight, and whether it would be generated. Only they are decoded."""
+        """Return for each token of the completions: its loss, its weight, and the token that would be generated. Only they are decoded."""
         torch = self.torch
         places = [place - 1 for first, last, _ in sequence.completions for place in range(first, last)]
-        weights = [1.0 if is_call else REPLY_WEIGHT for first, last, is_call in sequence.completions for _ in range(first, last)]
+        weights = [
+            1.0 if is_call else CHOICE_WEIGHT if place == first else REPLY_WEIGHT
+            for first, last, is_call in sequence.completions
+            for place in range(first, last)
+        ]
         tokens = torch.tensor([sequence.tokens])
         model = self.model.get_base_model()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.half):
@@ -167,7 +172,7 @@ class Training:
             logits = model.lm_head(hidden)
         expected = tokens[0, [place + 1 for place in places]]
         losses = torch.nn.functional.cross_entropy(logits.float(), expected, reduction="none")
-        return losses, torch.tensor(weights), logits.argmax(-1) == expected
+        return losses, torch.tensor(weights), logits.argmax(-1).tolist()
 
     def _record(self, step: int, tokens: int) -> dict[str, Any]:
         found = self._validate()
@@ -184,15 +189,15 @@ class Training:
         loss, count, exact, wrong = 0.0, 0, [], []
         with self.torch.no_grad():
             for sequence in self.validation:
-                losses, _, same = self._losses(sequence)
+                losses, _, likeliest = self._losses(sequence)
                 at = 0
                 for first, last, is_call in sequence.completions:
                     length = last - first
                     if is_call:
                         loss, count = loss + float(losses[at : at + length].sum()), count + length
-                        exact.append(bool(same[at : at + length].all()))
+                        exact.append(likeliest[at : at + length] == sequence.tokens[first:last])
                     else:
-                        wrong.append(not bool(same[at]))
+                        wrong.append(likeliest[at] == self.call_begins)
                     at += length
         return Validation(round(loss / count, 4), len(exact), sum(exact), len(wrong), sum(wrong))
 
