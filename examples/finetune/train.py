@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 RANK, ALPHA = 16, 32
 LEARNING_RATE, WARM_UP = 1e-3, 6  # steps
 CONVERSATIONS_PER_STEP = 2
-CHOICE_WEIGHT, REPLY_WEIGHT = 3.0, 0.3  # of the first token of a reply, which is not to call, and of the others; 1 for a token of a call
+CHOICE_WEIGHT = 8.0  # of the first token of a completion: it decides whether a call is made
+CALL_WEIGHT, REPLY_WEIGHT = 1.0, 0.3  # of the other tokens of a call, and of a reply
 CHECKPOINTS = (1 / 3, 2 / 3)  # shares of the time
 WRITE_SECONDS = 15.0  # for writing a file
 
@@ -161,7 +162,7 @@ class Training:
         torch = self.torch
         places = [place - 1 for first, last, _ in sequence.completions for place in range(first, last)]
         weights = [
-            1.0 if is_call else CHOICE_WEIGHT if place == first else REPLY_WEIGHT
+            CHOICE_WEIGHT if place == first else CALL_WEIGHT if is_call else REPLY_WEIGHT
             for first, last, is_call in sequence.completions
             for place in range(first, last)
         ]
