@@ -8,7 +8,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # one more than core
 PEER_PIP := -m pip --disable-pip-version-check -q install
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks training-proof ray-proof compat proof picture clean
+.PHONY: help demo chatbot-eval demo-llm local-model test lint fuzz audit docs bench bench-peers parity formats-proof frameworks training-proof finetune ray-proof compat proof picture clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -149,6 +149,10 @@ $(PEERS)/training/installed $(PEERS)/verifiers/installed: $(PEERS)/%/installed: 
 
 training-proof: $(VENV)/developed $(PEERS)/training/installed $(PEERS)/verifiers/installed   ## use the reward in TRL, verifiers and as a Python grader, and train a step on exported files
 	$(BIN)/python -m tests.rewards.packages --environments $(PEERS)
+
+BUDGET := 20m
+finetune: $(VENV)/local-model $(PEERS)/training/installed   ## fine-tune the small LLM on synthesized conversations and compare it with the base (BUDGET=20m for everything)
+	$(BIN)/python -m examples.finetune --python $(PEERS)/training/bin/python --budget $(BUDGET)
 
 # Versions of the MCP SDK, with what its tests need.
 $(PEERS)/mcp/%/installed: pyproject.toml

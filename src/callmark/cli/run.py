@@ -154,7 +154,7 @@ def command(
       openai:NAME   azure:DEPLOYMENT   anthropic:NAME   gemini:NAME
       ollama:NAME   vllm:NAME@URL      http://HOST:PORT/v1#NAME
       python:MODULE:FUNCTION           cmd:COMMAND      replay:FILE
-      scripted:perfect|hasty|forgetful|chatty           local:
+      scripted:perfect|hasty|forgetful|chatty           local:[FILE.gguf]
       chatbot:URL
     """
     from callmark.api.running import run

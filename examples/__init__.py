@@ -1,0 +1,1 @@
+"""Examples that are run as modules from a clone of the repository."""
