@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 RANK, ALPHA = 16, 32
 LEARNING_RATE, WARM_UP = 1e-3, 6  # steps
 CONVERSATIONS_PER_STEP = 2
-CALL_WEIGHT, REPLY_WEIGHT = 1.0, 0.3  # of a token of a call, and of a reply
+CHOICE_WEIGHT = 8.0  # of the first token of a completion: it decides whether a call is made
+CALL_WEIGHT, REPLY_WEIGHT = 1.0, 0.3  # of the other tokens of a call, and of a reply
 CHECKPOINTS = (1 / 3, 2 / 3)  # shares of the time
 WRITE_SECONDS = 15.0  # for writing a file
 
@@ -160,7 +161,11 @@ class Training:
         """Return for each token of the completions: its loss, its weight, and the token that would be generated. Only they are decoded."""
         torch = self.torch
         places = [place - 1 for first, last, _ in sequence.completions for place in range(first, last)]
-        weights = [CALL_WEIGHT if is_call else REPLY_WEIGHT for first, last, is_call in sequence.completions for _ in range(first, last)]
+        weights = [
+            CHOICE_WEIGHT if place == first else CALL_WEIGHT if is_call else REPLY_WEIGHT
+            for first, last, is_call in sequence.completions
+            for place in range(first, last)
+        ]
         tokens = torch.tensor([sequence.tokens])
         model = self.model.get_base_model()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.half):
