@@ -260,6 +260,8 @@ def test_corrected_expectation_fixes_the_case_and_leaves_the_dataset(opened: Ope
     page.get_by_text("Correct the expectation").click()
     page.get_by_role("button", name="Accept as an alternative").click()
     expect(page.locator(".correction .save-status")).to_contain_text("Saved to patch.jsonl")
+    page.reload()
+    expect(page.locator(".correction summary")).to_contain_text("corrected; counts once the run is graded with it")
     run = callmark.grade(runs / "base", patch=runs / PATCH)
     fixed = {grade.case for grade in run.grades() if grade.metrics.get("call.pass") == 1}
     assert {"s0:1", "s0:3"} <= fixed
@@ -269,6 +271,7 @@ def test_corrected_expectation_fixes_the_case_and_leaves_the_dataset(opened: Ope
     page.reload()
     expect(page.locator(".outcome-label")).to_have_text("✓ Correct1")
     expect(page.locator(".decision .call").first).to_have_text('get_order(order_id="#W2000")')
+    expect(page.locator(".correction summary")).to_contain_text("corrected; the run is graded with it")
 
 
 def test_read_only_viewer_shows_labels_and_writes_none(opened: Opener, runs: Path) -> None:

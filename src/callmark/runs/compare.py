@@ -92,7 +92,9 @@ def caveats(against: RunComparison, first: str, second: str) -> list[str]:
     if against.common:
         lines.append("Different datasets: cases are matched by ID")
     if against.differing_settings:
-        lines.append(f"Graded with different settings ({', '.join(against.differing_settings)}): to grade a run again: callmark grade RUN")
+        patch = " --patch FILE" if "patch" in against.differing_settings else ""
+        settings = ", ".join(against.differing_settings)
+        lines.append(f"Graded with different settings ({settings}): to grade a run again: callmark grade RUN{patch}")
     if against.unshared_metrics:
         lines.append(f"Measured in one run only: {', '.join(against.unshared_metrics)}")
     for name, only, errors in (

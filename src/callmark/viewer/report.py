@@ -139,7 +139,7 @@ class _ReportRun:
 
     def labels(self) -> dict[str, Any]:
         """Return the labels beside the run, which are read-only here."""
-        return Triage(str(self.run.folder.path), read_only=True).labels(self.run.info.dataset.digest)
+        return Triage(str(self.run.folder.path), read_only=True).labels(self.run.info.dataset.digest, self.run.folder)
 
     def rows_json(self) -> bytes:
         columns = self.rows.columns

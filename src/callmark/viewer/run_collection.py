@@ -105,7 +105,8 @@ class RunCollection:
 
     def labels_data(self, name: str) -> dict[str, Any]:
         """Return the labels of the cases of a run's dataset."""
-        return self._triage.labels(self.open_run(name).digest)
+        opened = self.open_run(name)
+        return self._triage.labels(opened.digest, opened.folder)
 
     def add_label(self, request: LabelRequest) -> dict[str, Any]:
         """Write a label, and return all labels of the dataset. An unknown run or case raises `NotFound`."""
@@ -113,7 +114,7 @@ class RunCollection:
         case = opened.case_id(request.case, request.trial)
         if case is None:
             raise NotFound("No such case in this run")
-        return self._triage.add_label(request, opened.digest, case)
+        return self._triage.add_label(request, opened.digest, case, opened.folder)
 
     def add_correction(self, request: CorrectionRequest) -> dict[str, Any]:
         """Write the corrected expectation of a case. An unknown run or case raises `NotFound`."""

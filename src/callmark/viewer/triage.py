@@ -6,6 +6,7 @@ written. Labels are those of the run's dataset, whichever run they were given in
 
 import os
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -16,7 +17,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.openai import expected_output_text
 from callmark.runs.labels import LABELS, MAX_AUTHOR, LabelFile, add_label, file_beside, labels_data, new_label, read_labels
-from callmark.runs.patch import PATCH, add_correction, read_patch
+from callmark.runs.patch import PATCH, Correction, add_correction, read_patch
 from callmark.runs.store import RunFolder
 from callmark.types import Case
 from callmark.viewer.page_json import page_id
@@ -60,8 +61,11 @@ class Triage:
         self._lock = Lock()
         self._read: tuple[tuple[int, int], LabelFile] = ((-1, -1), LabelFile([], []))
 
-    def labels(self, digest: str) -> dict[str, Any]:
-        """Return the labels of a dataset by the id of the case on the page, and what is wrong with the file."""
+    def labels(self, digest: str, folder: RunFolder) -> dict[str, Any]:
+        """Return the labels of a dataset by the id of the case on the page, and what is wrong with the file.
+
+        The corrected cases are `pending` if the run in the folder is not graded with their last correction.
+        """
         problems: list[str] = []
         cases: dict[str, list[dict[str, str]]] = {}
         try:
@@ -76,14 +80,14 @@ class Triage:
             "problem": f"{'; '.join(problems[:_MAX_PROBLEMS])}{more}. These lines are skipped." if problems else "",
             "author": self.author,
             "writable": not self.read_only,
-            "corrected": self._corrected(digest),
+            **self._corrected(digest, folder),
         }
 
-    def add_label(self, request: LabelRequest, digest: str, case: str) -> dict[str, Any]:
+    def add_label(self, request: LabelRequest, digest: str, case: str, folder: RunFolder) -> dict[str, Any]:
         """Write a label of a case, by its own id, and return the labels of the dataset."""
         self._refuse_writing(digest)
         add_label(self.labels_path, new_label(digest, case, request.label, request.note, self.author))
-        return self.labels(digest)
+        return self.labels(digest, folder)
 
     def add_correction(self, request: CorrectionRequest, digest: str, case: Case, folder: RunFolder) -> dict[str, Any]:
         """Write the corrected expected calls of a case, and return the command that grades the run with them."""
@@ -102,12 +106,14 @@ class Triage:
             "command": f"callmark grade {shlex.quote(str(folder))} --patch {shlex.quote(scrub(self.patch_path))}",
         }
 
-    def _corrected(self, digest: str) -> list[str]:
-        try:
-            corrections = read_patch(self.patch_path, incomplete=True).corrections
-        except BadInput:
-            return []
-        return [page_id(case) for case, given in corrections.items() if any(each.dataset == digest for each in given)]
+    def _corrected(self, digest: str, folder: RunFolder) -> dict[str, list[str]]:
+        written, applied = _corrections(lambda: self.patch_path), _corrections(lambda: folder.inside(PATCH))
+        cases: dict[str, list[str]] = {"corrected": [], "pending": []}
+        for case, given in written.items():
+            found = [each for each in given if each.dataset == digest]
+            if found:
+                cases["corrected" if found[-1] in applied.get(case, ()) else "pending"].append(page_id(case))
+        return cases
 
     def _refuse_writing(self, digest: str) -> None:
         if self.read_only:
@@ -126,6 +132,14 @@ class Triage:
             if self._read[0] != stamp:
                 self._read = stamp, read_labels(self.labels_path)
             return self._read[1]
+
+
+def _corrections(path: Callable[[], str]) -> Mapping[str, Sequence[Correction]]:
+    """Return the corrections in a file by case; none if it cannot be read."""
+    try:
+        return read_patch(path(), incomplete=True).corrections
+    except BadInput:
+        return {}
 
 
 def _read_calls(text: str) -> list[Any]:

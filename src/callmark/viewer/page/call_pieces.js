@@ -1,5 +1,6 @@
 // The expected and the actual call of a row as pieces [text, differs], so that the fault is within the first characters of both. In: the calls as
 // code, and the kind and the argument of the first fault; out: two lists of pieces. The work for a row is bounded: its calls are short.
+// `short(name, width)` shortens the name of a tool: `shortTools` makes it for all calls on the screen, so that different tools look different.
 
 import { differences } from "./diff.js";
 import { shortenAll, shortenMiddle } from "./text.js";
@@ -17,32 +18,56 @@ function splitCall(text) {
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at)];
 }
 
-export function plainCall(text) {
-  const [name, rest] = splitCall(text);
-  return [[shortenMiddle(name, rest.length > 2 ? MAX_TOOL : MAX_OTHER_TOOL) + rest, false]];
+export function shortTools(calls) {
+  const names = [...new Set(calls.map((text) => splitCall(text)[0]))];
+  const byWidth = new Map();
+  return (name, width) => {
+    if (!byWidth.has(width)) byWidth.set(width, new Map(shortenEach(names, width).map((short, at) => [names[at], short])));
+    return byWidth.get(width).get(name) ?? shortenMiddle(name, width);
+  };
 }
 
-export function callPieces(expected, actual, { kind, argument } = {}) {
-  if (!expected || !actual) return [plainCall(expected), plainCall(actual)];
+function shortenEach(names, width) {
+  const short = names.map((name) => shortenTool(name, width));
+  const repeated = names.filter((_, at) => short.indexOf(short[at]) !== short.lastIndexOf(short[at]));
+  const longer = new Map(shortenAll(repeated, width).map((text, at) => [repeated[at], text]));
+  const found = names.map((name, at) => longer.get(name) ?? short[at]);
+  return new Set(found).size < names.length ? names : found;
+}
+
+// `…create_support_ticket` for `TicketManagementPlugin-create_support_ticket`: the last part says most.
+function shortenTool(name, width) {
+  if (name.length <= width) return name;
+  const last = name.split(/[-./:]/).at(-1);
+  return shortenMiddle(last && last !== name ? `…${last}` : name, width);
+}
+
+export function plainCall(text, short) {
+  const [name, rest] = splitCall(text);
+  return [[short(name, rest.length > 2 ? MAX_TOOL : MAX_OTHER_TOOL) + rest, false]];
+}
+
+export function callPieces(expected, actual, { kind, argument }, short) {
+  if (!expected || !actual) return [plainCall(expected, short), plainCall(actual, short)];
   const [[expectedName, wanted], [actualName, given]] = [splitCall(expected), splitCall(actual)];
   if (expectedName !== actualName) {
-    const [left, right] = shortenAll([expectedName, actualName], MAX_OTHER_TOOL);
-    return [[[left + wanted, false]], [[right + given, false]]];
+    return [[[short(expectedName, MAX_OTHER_TOOL) + wanted, false]], [[short(actualName, MAX_OTHER_TOOL) + given, false]]];
   }
+  const name = short(expectedName, MAX_SHORT_TOOL);
   if (argument && kind === "missing_argument") {
     const part = argumentPart(wanted, argument);
-    if (part) return [around(expectedName, part), around(expectedName, `${argument} missing`)];
+    if (part) return [around(name, part), around(name, `${argument} missing`)];
   }
   if (argument && EXTRA.includes(kind)) {
     const part = argumentPart(given, argument);
-    if (part) return [around(expectedName, `${argument} not expected`), around(expectedName, part)];
+    if (part) return [around(name, `${argument} not expected`), around(name, part)];
   }
-  const name = shortenMiddle(expectedName, MAX_TOOL);
-  return differences(name + wanted, name + given).map(fromDifference);
+  const whole = short(expectedName, MAX_TOOL);
+  return differences(whole + wanted, whole + given).map((pieces) => fromDifference(pieces, name));
 }
 
 function around(name, part) {
-  return [[`${shortenMiddle(name, MAX_SHORT_TOOL)}(… `, false], [part, true], [")", false]];
+  return [[`${name}(… `, false], [part, true], [")", false]];
 }
 
 // `city="Bonn"`, from the argument to the end of the call; an empty text if it is not in it.
@@ -53,12 +78,12 @@ function argumentPart(written, argument) {
 }
 
 // Of a long equal beginning, only the tool, the argument at fault and the end of what is equal in it.
-function fromDifference(pieces) {
+function fromDifference(pieces, name) {
   const [[first, differs], ...rest] = pieces;
   const open = first.indexOf("(");
   if (differs || !rest.length || open < 0 || first.length <= MAX_BEFORE) return pieces;
   const start = Math.max(first.lastIndexOf(", ") + 2, open + 1);
   const argument = first.slice(start);
   const kept = argument.length > MAX_KEPT ? `${argument.slice(0, Math.min(argument.indexOf("=") + 1, MAX_KEPT))}…${argument.slice(-KEPT_END)}` : argument;
-  return [[`${shortenMiddle(first.slice(0, open), MAX_SHORT_TOOL)}(${start > open + 1 ? "… " : ""}${kept}`, false], ...rest];
+  return [[`${name}(${start > open + 1 ? "… " : ""}${kept}`, false], ...rest];
 }

@@ -69,6 +69,7 @@ export class CasePane {
       this.box,
       caseView({
         name,
+        trial: cases.run.trials > 1 && columns.some(({ run }) => run !== cases.run.name) ? cases.trial[row] + 1 : 0,
         columns,
         results,
         transcript,
@@ -126,7 +127,7 @@ export class CasePane {
       send: (label, note) => this.label(cases.run.name, id, trial, label, note),
       correct: labels.writable ? (calls, also) => this.correct({ run: cases.run.name, case: id, trial, calls, also }) : null,
       suggested: JSON.stringify(actual ?? [], null, 2),
-      isCorrected: labels.corrected.includes(id),
+      correction: labels.pending.includes(id) ? "corrected; counts once the run is graded with it" : labels.corrected.includes(id) ? "corrected; the run is graded with it" : "",
     });
   }
 

@@ -41,7 +41,7 @@ export function findRow(cases, id, trial) {
 }
 
 // `results` has a case result or null for each column; `transcript` (`run#trial`) is the column whose conversation is shown.
-export function caseView({ name, columns, results, transcript, choose, previous, next, close, copy, triage }) {
+export function caseView({ name, trial, columns, results, transcript, choose, previous, next, close, copy, triage }) {
   const loaded = columns
     .map((column, at) => ({
       ...column,
@@ -54,6 +54,7 @@ export function caseView({ name, columns, results, transcript, choose, previous,
     "header",
     { class: "case-head" },
     el("h2", { tabindex: -1, id: "case-title" }, prose(name)),
+    trial ? el("small", { class: "case-trial" }, `Trial ${trial}`) : null,
     el(
       "div",
       { class: "case-tools" },

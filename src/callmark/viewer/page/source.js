@@ -10,7 +10,7 @@ export function openSource() {
   return inside ? reportSource(JSON.parse(inside.textContent)) : viewerSource();
 }
 
-const EMPTY_LABELS = { labels: {}, writable: false, author: "", problem: "", corrected: [] };
+const EMPTY_LABELS = { labels: {}, writable: false, author: "", problem: "", corrected: [], pending: [] };
 
 function reportSource(data) {
   const findRun = (name) => data.runs.find((run) => run.name === name);

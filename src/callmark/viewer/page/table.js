@@ -1,7 +1,7 @@
 // The virtual table of all cases: only visible rows are elements. In: Cases, the indexes to show and the open row; out: a grid that calls
 // `open(row, byKey)` and `sort(column)`.
 
-import { callPieces, plainCall } from "./call_pieces.js";
+import { callPieces, plainCall, shortTools } from "./call_pieces.js";
 import { CHANGES } from "./cases.js";
 import { el } from "./dom.js";
 import { labelWord } from "./triage.js";
@@ -15,6 +15,7 @@ const MAX_CARD_WIDTH = 760; // of a table that shows cards
 const EXTRA_ROWS = 8; // drawn above and below the visible ones
 const MAX_HEIGHT = 8_000_000; // pixels: browsers cannot show more, so longer lists scroll in larger steps
 const MAX_PRINTED = 100; // rows on paper
+const NOT_EXPECTED = { extra_call: "no such call", repeated_call: "no second call" }; // where other calls are expected
 
 // Column, sort key and label.
 const HEADS = [
@@ -161,12 +162,13 @@ export class CaseTable {
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
     const positions = Array.from({ length: Math.max(0, last - first) }, (_, step) => first + step);
     const titles = shortenAll(positions.map((position) => visible(this.cases.title(this.rows[position]))), MAX_ID);
-    this.body.replaceChildren(...positions.map((position, step) => this.row(position, titles[step])));
+    const short = shortTools(positions.flatMap((position) => [this.cases.expected[this.rows[position]], this.cases.actual[this.rows[position]]]));
+    this.body.replaceChildren(...positions.map((position, step) => this.row(position, titles[step], short)));
     this.body.hidden = false;
     if (focused) this.body.querySelector(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  row(position, title) {
+  row(position, title, short) {
     const at = this.rows[position];
     const { cases } = this;
     const passed = cases.pass[at];
@@ -177,7 +179,9 @@ export class CaseTable {
     const same = passed === 1 && (cases.expected[at] === cases.actual[at] || cases.run.case_kind === "scenarios");
     const change = CHANGES[cases.change[at]];
     const [expected, actual] =
-      passed === 1 ? [plainCall(cases.expected[at]), plainCall(cases.actual[at])] : callPieces(cases.expected[at], cases.actual[at], fault);
+      passed === 1
+        ? [plainCall(cases.expected[at], short), plainCall(cases.actual[at], short)]
+        : callPieces(cases.expected[at], cases.actual[at], fault, short);
     return el(
       "div",
       {
@@ -204,7 +208,7 @@ export class CaseTable {
       el(
         "span",
         { class: "cell-actual", role: "gridcell" },
-        cases.actual[at] ? markedCode(actual, "wrong", cases.actual[at]) : el("span", { class: "none" }, isError ? "—" : "— no call"),
+        cases.actual[at] ? markedCode(actual, "wrong", cases.actual[at]) : el("span", { class: "none" }, isError ? "—" : fault.kind === "missing_call" ? "— not called" : "— no call"),
       ),
       el(
         "span",
@@ -213,7 +217,7 @@ export class CaseTable {
           ? el("span", { class: "none" }, "as expected")
           : cases.expected[at]
             ? markedCode(expected, "right", cases.expected[at])
-            : el("span", { class: "none" }, "no call"),
+            : el("span", { class: "none" }, NOT_EXPECTED[fault.kind] ?? "no call"),
       ),
       el("span", { class: "cell-faults", role: "gridcell", title: visible(reason) }, prose(reason)),
       el(

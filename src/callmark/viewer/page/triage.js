@@ -21,7 +21,7 @@ export function labelWord(label) {
 
 export class TriagePanel {
   // `previous` is the panel of the same case that this one replaces: what was typed in it, and what is being written, goes on here.
-  constructor({ id, key, known, labels, send, correct, suggested, isCorrected, previous = null }) {
+  constructor({ id, key, known, labels, send, correct, suggested, correction, previous = null }) {
     Object.assign(this, { id, key, labels, send });
     const { label, note } = (labels.labels[id] ?? []).find(({ author }) => author === labels.author) ?? { label: "", note: "" };
     this.own = { label, note }; // as it is on disk
@@ -71,7 +71,7 @@ export class TriagePanel {
       el("datalist", { id: "known-labels" }, words.map((label) => el("option", { value: label }))),
       el("div", { class: "label-fields" }, this.other, this.note, this.status),
       this.others(false),
-      correct ? correctionForm({ correct, suggested, isCorrected }) : null,
+      correct ? correctionForm({ correct, suggested, correction }) : null,
     );
     this.mark();
     this.note.value = this.own.note;
@@ -190,7 +190,7 @@ export class TriagePanel {
   }
 }
 
-function correctionForm({ correct, suggested, isCorrected }) {
+function correctionForm({ correct, suggested, correction }) {
   const text = el("textarea", { class: "mono", rows: 5, "aria-label": "Expected calls as JSON", spellcheck: "false" });
   text.value = suggested;
   const status = el("div", { class: "save-status", role: "status" });
@@ -206,7 +206,7 @@ function correctionForm({ correct, suggested, isCorrected }) {
   return el(
     "details",
     { class: "correction" },
-    el("summary", {}, "Correct the expectation", isCorrected ? el("small", {}, " corrected; counts once the run is graded with it") : null),
+    el("summary", {}, "Correct the expectation", correction ? el("small", {}, ` ${correction}`) : null),
     el("p", { class: "hint" }, "The correct calls as JSON, initially the model's own. An empty list expects no call. The dataset is not changed."),
     text,
     el(
