@@ -194,6 +194,32 @@ def test_page_shortens_names_as_the_terminal_does(viewer: Page, names: list[str]
         assert short == shorten_all(names, width)
 
 
+@pytest.mark.parametrize(
+    "names, width, short",
+    [
+        (["get_user"], 18, ["get_user"]),
+        (
+            ["TicketPlugin-create_support_ticket", "TicketPlugin-update_support_ticket"],
+            24,
+            ["…create_support_ticket", "…update_support_ticket"],
+        ),
+        (["TicketPlugin-create_support_ticket", "TicketPlugin-update_support_ticket"], 18, ["…create_s…t_ticket", "…update_s…t_ticket"]),
+        (["first_service.search_everything", "second_service.search_everything"], 18, ["first_ser…erything", "second_se…erything"]),
+        (["a_long_name_that_ends_alike_one", "a_long_name_that_ends_alike_two"], 18, None),
+    ],
+)
+def test_different_tools_have_different_short_names(viewer: Page, names: list[str], width: int, short: list[str] | None) -> None:
+    found = viewer.evaluate(
+        """([names, width]) => import('/page/call_pieces.js').then(({ shortTools }) => {
+          const short = shortTools(names.map((name) => `${name}(a=1)`));
+          return names.map((name) => short(name, width));
+        })""",
+        [names, width],
+    )
+    assert len(set(found)) == len(names)
+    assert short is None or found == short
+
+
 def test_without_the_token_no_data_is_shown(browser: Browser, viewer_address: str) -> None:
     context = browser.new_context()
     page = context.new_page()
