@@ -62,8 +62,8 @@ class Result(Struct, frozen=True):
     training_seconds: float
 
 
-class BudgetTooSmallError(Exception):
-    """Too little time is left to train. Its text is for the user."""
+class RefusedError(Exception):
+    """The options cannot be used. Its text is for the user."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         fine_tune(options.python, options.budget, options.out, seed=options.seed)
-    except BudgetTooSmallError as problem:
+    except RefusedError as problem:
         print(f"finetune: {problem}", file=sys.stderr)
         return 2
     except subprocess.CalledProcessError as failed:
@@ -93,17 +93,19 @@ def read_budget(text: str) -> float:
 
 
 def training_time(budget: float, passed: float, base_run: float) -> float:
-    """Return the seconds for training: what the run of the tuned model leaves of the budget. Too little raises `BudgetTooSmallError`."""
+    """Return the seconds for training: what the run of the tuned model leaves of the budget. Too little raises `RefusedError`."""
     seconds = budget - passed - _RESERVED * base_run - _MARGIN
     if seconds < TRAIN_AT_LEAST:
         needed = (budget - seconds + TRAIN_AT_LEAST) / 60
-        raise BudgetTooSmallError(f"the runs of the models leave {max(seconds, 0):.0f} s for training; try BUDGET={int(needed) + 1}m")
+        raise RefusedError(f"the runs of the models leave {max(seconds, 0):.0f} s for training; try BUDGET={int(needed) + 1}m")
     return seconds
 
 
 def fine_tune(python: str, budget: float, out: Path, *, seed: int = 7) -> Result:
     """Do everything, print it, and return the outcome."""
     start = time.monotonic()
+    if out.exists() and not (out / "data").is_dir():
+        raise RefusedError(f"{out}: already exists, and is not the folder of a fine-tune; choose another folder with -o")
     shutil.rmtree(out, ignore_errors=True)
     data, runs = out / "data", out / "runs"
     data.mkdir(parents=True)

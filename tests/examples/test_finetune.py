@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from examples.finetune.__main__ import (
-    BudgetTooSmallError,
     Counted,
+    RefusedError,
     Result,
     _count,
     describe,
@@ -155,7 +155,7 @@ def test_unreadable_budget_is_a_usage_error(capsys: pytest.CaptureFixture[str]) 
 
 def test_training_gets_what_the_runs_leave() -> None:
     assert training_time(1200, 250, 200) == 1200 - 250 - 200 - 30
-    with pytest.raises(BudgetTooSmallError, match=r"leave 0 s for training; try BUDGET=\d+m") as caught:
+    with pytest.raises(RefusedError, match=r"leave 0 s for training; try BUDGET=\d+m") as caught:
         training_time(600, 400, 300)
     needed = float(str(caught.value).split("BUDGET=")[1].removesuffix("m")) * 60
     assert training_time(needed, 400, 300) >= 120
@@ -261,3 +261,10 @@ def test_interleaved_rows_alternate_between_the_halves_of_each_head() -> None:
 def test_conversation_without_calls_leaks_nothing() -> None:
     row = Conversation("c", ())
     assert without_leaks([row], []) == ([row], {})
+
+
+def test_folder_with_anything_else_is_not_emptied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    assert main(["--python", "python3", "-o", str(tmp_path)]) == 2
+    assert "already exists, and is not the folder of a fine-tune" in capsys.readouterr().err
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
