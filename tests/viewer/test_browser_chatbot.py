@@ -116,8 +116,8 @@ def test_conversation_of_another_run_opens_on_its_own_fault(chat: Page) -> None:
 
 def test_row_names_the_missing_argument_after_a_short_tool(chat: Page) -> None:
     row = chat.locator(".row", has_text="create-06").first
-    expect(row.locator(".cell-actual")).to_have_text("…create_s…t_ticket(… description missing)")
-    expect(row.locator(".cell-expected")).to_contain_text('…create_s…t_ticket(… description="The form for parental leave')
+    expect(row.locator(".cell-actual")).to_have_text("…create_…_ticket(… description missing)")
+    expect(row.locator(".cell-expected")).to_contain_text('… description="The form for parental leave')
     expect(row.locator(".cell-faults")).to_have_text("missing argument description")
     whole = row.locator(".cell-actual code").get_attribute("title") or ""
     assert whole.startswith('TicketManagementPlugin-create_support_ticket(title="')

@@ -9,6 +9,7 @@ import { number, originWords, prose, seconds, shortenAll, shortenMiddle, visible
 
 const ROW_HEIGHT = 42;
 const CARD_HEIGHT = 96; // of a row on three lines
+const [ROW_ROOM, CARD_ROOM] = [40, 30]; // characters of a call that are visible on a row and after "expected" on a card
 const MAX_ID = 20; // characters of the id of a case
 const MAX_ARGUMENT = 28; // characters of the argument at fault
 const MAX_CARD_WIDTH = 760; // of a table that shows cards
@@ -181,7 +182,7 @@ export class CaseTable {
     const [expected, actual] =
       passed === 1
         ? [plainCall(cases.expected[at], short), plainCall(cases.actual[at], short)]
-        : callPieces(cases.expected[at], cases.actual[at], fault, short);
+        : callPieces(cases.expected[at], cases.actual[at], fault, short, this.height === CARD_HEIGHT ? CARD_ROOM : ROW_ROOM);
     return el(
       "div",
       {
