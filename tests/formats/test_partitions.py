@@ -146,7 +146,7 @@ def test_a_conversation_that_is_nowhere_is_left_to_the_reader(tmp_path: Path) ->
     [
         ("rows.json", b'[{"a": 1}]', "expected a Parquet file, or a JSONL file without compression"),
         ("rows.csv", b"a\n1\n", "expected a Parquet file, or a JSONL file without compression"),
-        ("rows.jsonl", gzip.compress(b"{}\n"), "expected a Parquet file, or a JSONL file without compression"),
+        ("rows.jsonl", gzip.compress(b"{}\n", mtime=0), "expected a Parquet file, or a JSONL file without compression"),
     ],
 )
 def test_files_that_cannot_be_divided_are_refused(name: str, content: bytes, problem: str, tmp_path: Path) -> None:
