@@ -39,8 +39,8 @@ function shortenEach(names, width) {
 // `…create_support_ticket` for `TicketManagementPlugin-create_support_ticket`: the last part says most.
 function shortenTool(name, width) {
   if (name.length <= width) return name;
-  const last = name.split(/[-./:]/).at(-1);
-  return shortenMiddle(last && last !== name ? `…${last}` : name, width);
+  const last = /[-./:](\w+)$/.exec(name);
+  return shortenMiddle(last ? `…${last[1]}` : name, width);
 }
 
 export function plainCall(text, short) {
