@@ -32,6 +32,7 @@ export function filterBar({ run, runs, labels, state, change }) {
     type: "search",
     class: "search",
     id: "search",
+    "data-key": "search", // so that typing goes on when the filters are drawn again
     placeholder: "Search",
     "aria-label": "Search IDs, calls, faults and errors",
     "aria-keyshortcuts": "/",
