@@ -235,7 +235,7 @@ def has_excess(
         jobs = [(cell, repetitions, seed + turn) for cell in cells for turn in range(1, times + 1)]
         found = list(pool.map(measure, jobs))
         shares = [sum(found[at : at + times]) / times for at in range(0, len(found), times)]
-        most = report_positives(f"  cells above 5%, {len(cells)}, with {times} times as many runs", cells, shares)
+        most = report_positives(f"  {len(cells)} cells above {LEVEL:.0%}, with {times} times as many runs", cells, shares)
     return most > LEVEL + sampling_error(AGAIN[-1] * repetitions)
 
 

@@ -9,7 +9,8 @@
 5. Run the checkpoints on the validation decision points as far as the budget allows, for the history by step.
 
 Both models get the same requests: tools in the prompt, free output, at most `MAX_TOKENS` tokens. Everything stays below the budget unless
-the machine becomes much slower during the last run. The output folder is emptied first. Writes `result.json`, `report.html`, `curve.svg`.
+the machine becomes much slower during the last run. Writes `result.json`, `report.html` and `curve.svg`. An earlier result in the output
+folder is removed first; a folder with anything else is refused.
 """
 
 import argparse

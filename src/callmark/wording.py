@@ -26,9 +26,9 @@ def mark_heuristic(name: str, is_heuristic: bool) -> str:
     return f"{name} (heuristic)" if is_heuristic else name
 
 
-def pluralize(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 row`, `1,200 rows`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 row`, `1,200 rows`. `plural` is for nouns that do not simply take an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def shorten_middle(text: str, width: int) -> str:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from callmark.analysis.breakdowns import MOST_NAMES
 from callmark.analysis.exact_sums import PairSum, from_units, to_units
-from callmark.analysis.summary import PartTally, Summary, SummaryStatistics, Tally
+from callmark.analysis.summary import Summary, Tally
+from callmark.analysis.summary_parts import PartTally, SummaryStatistics
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault, Note, Usage
 from tests.graded_runs import failed, right, wrong

@@ -3,19 +3,19 @@
 Errors are counted and excluded from all metrics; evaluator errors are excluded from the metrics of their evaluator. Without grades, counts
 are 0 and there is no metric. Decision points of one conversation, and the trials of one case, are one cluster.
 
-The grades of a large dataset can be counted in parts, each by a `PartTally`, whose statistics are then added in order: the summary is the
-same to the bit. The statistics are small: sums by conversation, and counts.
+The grades of a large dataset can be counted in parts (`summary_parts.py`).
 """
 
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from callmark.analysis.bootstrap import bootstrap
 from callmark.analysis.breakdowns import NO_CALL, NO_NAME, bounded, percentiles
-from callmark.analysis.clusters import Cluster, ClusterStatistics, ClusterTally, PartClusterTally, from_bytes, to_bytes
+from callmark.analysis.clusters import Cluster, ClusterTally, from_bytes
 from callmark.analysis.details import Details, DetailTally
 from callmark.analysis.exact_sums import PairSum, from_units, to_units
 from callmark.analysis.files import FileSummary, FileTally
@@ -24,6 +24,9 @@ from callmark.analysis.intervals import mean_interval
 from callmark.grading.evaluator import UNIT, Metric
 from callmark.grading.record import GradeRecord
 from callmark.types import Fault, FaultKind, FaultOrigin, Usage
+
+if TYPE_CHECKING:
+    from callmark.analysis.summary_parts import SummaryStatistics
 
 _BY_ARGUMENT = frozenset({"wrong_value", "wrong_type"})
 
@@ -147,47 +150,6 @@ class Summary(Struct, frozen=True):
     by_file: list[FileSummary] = []
 
 
-class SummaryStatistics(Struct, frozen=True):
-    """What a part of the grades adds to the summary of the grades before it. Names are in order of appearance.
-
-    Attributes:
-        cases: Number of cases; `graded` to `correct_tools_only` are those of `Summary`.
-        clusters: Sums of the metrics by conversation.
-        conversations: Hashes of the conversations, as 64-bit integers.
-        faults: For each kind, the tools or arguments that have it and how often.
-        origins: For each kind, tool or argument and origin of wrong values: how often.
-        tools: For each expected tool, its credit and how often it was expected.
-        seconds: Latencies, and how often each occurs.
-        cost: Total cost in units of `exact_sums`, as a decimal number; None if no cost is known.
-        pooled: For each pooled metric, the sums of its numerators and denominators, likewise.
-    """
-
-    cases: int = 0
-    graded: int = 0
-    scored: int = 0
-    errors: int = 0
-    correct: int = 0
-    correct_tools_only: int = 0
-    clusters: ClusterStatistics = ClusterStatistics()
-    conversations: bytes = b""
-    faults: dict[FaultKind, list[tuple[str, int]]] = {}
-    origins: list[tuple[FaultKind, str, str, int]] = []
-    tools: list[tuple[str, float, float]] = []
-    notes: list[tuple[str, int]] = []
-    error_texts: list[tuple[str, int]] = []
-    endings: list[tuple[str, int]] = []
-    misses: int = 0
-    turns: tuple[int, int] = (0, 0)
-    seconds: list[tuple[float, int]] = []
-    input_tokens: int = 0
-    output_tokens: int = 0
-    retries: int = 0
-    cost: str | None = None
-    evaluator_errors: dict[str, EvaluatorErrors] = {}
-    pooled: list[tuple[str, str, str]] = []
-    categories: dict[str, list[tuple[str, list[tuple[str, int]]]]] = {}
-
-
 class Tally:
     """Counts grades one by one, by the definitions of their metrics.
 
@@ -273,7 +235,7 @@ class Tally:
         elif True not in whole:
             self._correct_tools_only += 1
 
-    def extend(self, part: SummaryStatistics) -> None:
+    def extend(self, part: "SummaryStatistics") -> None:
         """Count the grades of the next part. A tally with details cannot be extended, and the trials of a case are in one part."""
         assert self._details is None
         self._cases += part.cases
@@ -450,46 +412,6 @@ class Tally:
     def _example(self, kind: FaultKind, name: str, count: int) -> FaultExample:
         origins: tuple[FaultOrigin, ...] = ("hallucinated", "elsewhere", "format")
         return FaultExample(name, count, *[self._origins[kind, name, origin] for origin in origins])
-
-
-class PartTally(Tally):
-    """Counts the grades of one part. It keeps all names, because which ones are too many is decided over all parts."""
-
-    _new_clusters = PartClusterTally
-    _bounded = staticmethod(lambda known, name: name)
-
-    def statistics(self) -> SummaryStatistics:
-        """Return what the grades so far add to those of the parts before. Numbers by file are not part of it."""
-        assert isinstance(self._clusters, PartClusterTally)
-        return SummaryStatistics(
-            self._cases,
-            self._graded,
-            self._scored,
-            self._errors,
-            self._correct,
-            self._correct_tools_only,
-            self._clusters.statistics(),
-            to_bytes(self._conversation_hashes),
-            {kind: list(counts.items()) for kind, counts in self._faults.items()},
-            [(*key, count) for key, count in self._origins.items()],
-            [(tool, credit, count) for tool, (credit, count) in self._tools.items()],
-            list(self._notes.items()),
-            list(self._error_texts.items()),
-            list(self._endings.items()),
-            self._misses,
-            (self._turns[0], self._turns[1]),
-            list(self._seconds.items()),
-            self._input_tokens,
-            self._output_tokens,
-            self._retries,
-            None if self._cost is None else str(self._cost),
-            dict(self._evaluator_errors),
-            [(metric, str(pairs.units()[0]), str(pairs.units()[1])) for metric, pairs in self._pooled.items()],
-            {
-                evaluator: [(expected, list(actual.items())) for expected, actual in matrix.items()]
-                for evaluator, matrix in self._categories.items()
-            },
-        )
 
 
 def _count_all(counts: "Counter[str]", found: Iterable[tuple[str, int]]) -> None:

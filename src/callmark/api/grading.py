@@ -12,7 +12,7 @@ from msgspec import structs
 
 from callmark.api.cases import CaseInput, select_cases, with_bad_rows
 from callmark.calls.strict import scrub
-from callmark.config import read_config, read_policy
+from callmark.config import Config, read_config, read_policy
 from callmark.errors import BadInput
 from callmark.formats import write_lines
 from callmark.formats.file_sets import has_data
@@ -138,9 +138,7 @@ def _grade_cases(
     labels = read_tags(tags)
     options = options or GradeOptions()
     options = structs.replace(options, patch=fspath(patch) if patch else options.patch, warn=warn or options.warn)
-    settings = grading_settings(configured.grading, evaluators, policy)
-    with decided_by(allow if trust else None):
-        authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
+    settings = authorized_settings(configured, evaluators, policy, trust=trust)
     if isinstance(cases, Run) or is_run_folder(cases, predictions):
         assert isinstance(cases, str | PathLike)
         refuse_with_run(cases, {"predictions": predictions or None, "parse": parse, "in-order": in_order or None, "out": out, "name": name})
@@ -163,6 +161,16 @@ def _grade_cases(
             predictions_name=None if _is_files(predictions) else _IN_MEMORY,
             tags=labels,
         )
+
+
+def authorized_settings(
+    configured: Config, evaluators: Sequence[str], policy: str | PathLike[str] | None, *, trust: bool
+) -> GradingSettings:
+    """Return the settings of `grading_settings`, whose evaluators may be imported: the user names or trusts them."""
+    settings = grading_settings(configured.grading, evaluators, policy)
+    with decided_by(allow if trust else None):
+        authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
+    return settings
 
 
 def grading_settings(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 
 from callmark.api.cases import select_cases
-from callmark.api.grading import grading_settings
+from callmark.api.grading import authorized_settings
 from callmark.config import read_config
 from callmark.runs.grade import GradeOptions
 from callmark.runs.partitioned import Executor, PartitionedRun, run_here
 from callmark.runs.partitioned import grade_partitions as _grade_partitions
 from callmark.runs.selection import CaseSelection
-from callmark.trust import allow, authorize, decided_by, import_actions
 
 
 def grade_partitions(
@@ -54,10 +53,7 @@ def grade_partitions(
         BadInput: The input cannot be used, or cannot be divided; or the folder has the results of something else.
         StorageError: The folder cannot be written.
     """
-    configured = read_config(config)
-    settings = grading_settings(configured.grading, evaluators, policy)
-    with decided_by(allow if trust else None):
-        authorize(import_actions(settings.evaluators, source="" if evaluators else configured.found))
+    settings = authorized_settings(read_config(config), evaluators, policy, trust=trust)
     files = [predictions] if isinstance(predictions, str | PathLike) else list(predictions)
     return _grade_partitions(
         select_cases(cases), [fspath(file) for file in files], settings, fspath(out), parse=parse, executor=executor, options=options

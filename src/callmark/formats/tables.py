@@ -43,7 +43,7 @@ class TableRows:
     compression: Compression | None = None
 
     def __init__(self, file: IO[bytes], name: str, kind: TableKind, *, row_groups: Sequence[int] | None = None) -> None:
-        """Read an open file. With `row_groups`, only these row groups of a Parquet file are read, numbered from 1."""
+        """Read an open file. With `row_groups`, only these row groups of a Parquet file are read, and their rows are numbered from 1."""
         self.name = name
         self.kind: TableKind = kind
         self._row_groups = row_groups

@@ -44,7 +44,7 @@ def show_run(console: Console, folder: str, info: Manifest, summary: Summary, *,
 def show_partitioned_run(console: Console, run: "PartitionedRun") -> None:
     """Print the same of a dataset that was graded in parts, and where the grades are."""
     _show_graded(console, run.folder, run.info, run.summary)
-    parts = f"{pluralize(run.parts, 'part')}" + (f", {run.graded_before:,} of them graded before" if run.graded_before else "")
+    parts = pluralize(run.parts, "part") + (f", {run.graded_before:,} of them graded before" if run.graded_before else "")
     print_sentence(console, Text(f"Saved to {run.folder} ({parts}): grades/*.parquet, summary.json"))
 
 

@@ -23,9 +23,9 @@ def show_training(console: Console, report: TrainingReport, out: str) -> None:
     if len(report.by_tool) > _MAX_TOOLS:
         console.print(f"        and {len(report.by_tool) - _MAX_TOOLS:,} more tools")
     notes = [f"{report.flipped:,} of the failed cases also have a correct attempt"] if report.flipped else []
-    notes += [f"left out: {count:,} {LEAKS[leak][count != 1]}" for leak, count in report.leaks.items()]
+    notes += [f"left out: {pluralize(count, *LEAKS[leak])}" for leak, count in report.leaks.items()]
     notes += [f"left out: {pluralize(report.duplicates, 'near-duplicate')} of another row"] if report.duplicates else []
-    notes += [f"left out: {count:,} {REASONS[reason][count != 1]}" for reason, count in report.skipped.items()]
+    notes += [f"left out: {pluralize(count, *REASONS[reason])}" for reason, count in report.skipped.items()]
     notes += [f"left out: {report.beyond_limit:,} by --limit"] if report.beyond_limit else []
     for note in notes:
         console.print(f"  {note}", style="dim", soft_wrap=True)

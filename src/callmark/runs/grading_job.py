@@ -22,7 +22,7 @@ from typing import cast
 
 from msgspec import Struct, structs
 
-from callmark.analysis.summary import PartTally, SummaryStatistics
+from callmark.analysis.summary_parts import PartTally, SummaryStatistics
 from callmark.errors import BadInput, BrokenRow
 from callmark.formats import BadRow
 from callmark.formats.evaluation_results import SCORES, result_row

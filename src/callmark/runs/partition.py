@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from callmark.analysis.summary import PartTally, SummaryStatistics
+from callmark.analysis.summary_parts import PartTally, SummaryStatistics
 from callmark.data.expand import decision_points, with_unique_ids
 from callmark.errors import BadInput, StorageError
 from callmark.formats import BadRow, Dataset, load_tools

@@ -253,10 +253,8 @@ def _read_plan(folder: Path, fingerprint: str, files: Iterable[str]) -> _Plan | 
 
 
 def _write_plan(folder: Path, fingerprint: str, scans: Sequence[Scan], case_files: int, executor: Executor) -> _Plan:
-    found: dict[str, FileScan] = {}
-    for number, scan in executor(_scan_numbered, list(enumerate(scans))):
-        found[str(number)] = scan
-    in_order = [found[str(number)] for number in range(len(scans))]
+    found = dict(executor(_scan_numbered, list(enumerate(scans))))
+    in_order = [found[number] for number in range(len(scans))]
     parts = _Plan(VERSION, fingerprint, plan(in_order[:case_files]), plan(in_order[case_files:]))
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,7 @@ from callmark.training_data.examples import REASONS, Example, Skipped, preferenc
 from callmark.training_data.leaks import Leak, TestSet
 from callmark.training_data.targets import TrainingFormat, check_target, write_example
 from callmark.types import Case
+from callmark.wording import pluralize
 
 TrainingKind = Literal["sft", "dpo", "regression"]
 KINDS: tuple[TrainingKind, ...] = ("sft", "dpo", "regression")
@@ -216,5 +217,5 @@ def _nothing(attempted: Sequence[AttemptedCase], failed: Sequence[AttemptedCase]
         return f"none of {len(attempted):,} cases failed, so there is nothing to learn from"
     if sum(leaks.values()) == len(failed):
         return f"all {len(failed):,} failed cases are in the evaluation file, so nothing is left to train on"
-    why = ", ".join(f"{count:,} {REASONS[reason][count != 1]}" for reason, count in skipped.most_common())
+    why = ", ".join(pluralize(count, *REASONS[reason]) for reason, count in skipped.most_common())
     return f"no training data can be made from {len(failed):,} failed cases ({why or 'all are near-duplicates'})"

@@ -6,7 +6,6 @@ written. Labels are those of the run's dataset, whichever run they were given in
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -17,7 +16,7 @@ from callmark.calls.strict import scrub
 from callmark.errors import BadInput
 from callmark.formats.openai import expected_output_text
 from callmark.runs.labels import LABELS, MAX_AUTHOR, LabelFile, add_label, file_beside, labels_data, new_label, read_labels
-from callmark.runs.patch import PATCH, Correction, add_correction, read_patch
+from callmark.runs.patch import PATCH, add_correction, read_patch
 from callmark.runs.store import RunFolder
 from callmark.types import Case
 from callmark.viewer.page_json import page_id
@@ -107,8 +106,11 @@ class Triage:
         }
 
     def _corrected(self, digest: str, folder: RunFolder) -> dict[str, list[str]]:
-        written, applied = _corrections(lambda: self.patch_path), _corrections(lambda: folder.inside(PATCH))
         cases: dict[str, list[str]] = {"corrected": [], "pending": []}
+        try:
+            written, applied = (read_patch(path, incomplete=True).corrections for path in (self.patch_path, folder.inside(PATCH)))
+        except BadInput:
+            return cases
         for case, given in written.items():
             found = [each for each in given if each.dataset == digest]
             if found:
@@ -132,14 +134,6 @@ class Triage:
             if self._read[0] != stamp:
                 self._read = stamp, read_labels(self.labels_path)
             return self._read[1]
-
-
-def _corrections(path: Callable[[], str]) -> Mapping[str, Sequence[Correction]]:
-    """Return the corrections in a file by case; none if it cannot be read."""
-    try:
-        return read_patch(path(), incomplete=True).corrections
-    except BadInput:
-        return {}
 
 
 def _read_calls(text: str) -> list[Any]:
